@@ -69,6 +69,7 @@ use self::state::PagesState;
 
 pub use self::approvals::ApprovalsOptions;
 pub use self::browser::{cookie, login_cookie_name, login_cookies};
+pub use self::link::typed_amount;
 pub use self::page::not_available;
 pub use self::state::PagesOptions;
 

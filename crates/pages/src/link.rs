@@ -11,7 +11,7 @@ use http::{HeaderMap, StatusCode};
 use usher_engine::operations::{LinkAmount, LinkState};
 use usher_engine::ports::CurrencyCode;
 use usher_engine::{ClientNetwork, LinkError, LinkView, StreamId};
-use usher_page_layout::Frame;
+use usher_page_layout::{Frame, Language};
 use usher_protocol::lnurl;
 
 use crate::amounts::{about_text, grouped, sats};
@@ -20,7 +20,7 @@ use crate::login_page_request::other_type;
 use crate::page::{self, Next, summary};
 use crate::qr::Qr;
 use crate::state::PagesState;
-use crate::texts::{LinkTexts, Message, Texts};
+use crate::texts::{self, LinkTexts, Message, Texts};
 use crate::visit::Visit;
 
 const FOLDER: &str = "link";
@@ -211,6 +211,11 @@ fn range(view: &LinkView, unit: &Unit) -> (String, String) {
     (unit.shown(least), unit.shown(most))
 }
 
+/// The amount that a visitor typed, in the link's unit; `None` if it is none.
+pub fn typed_amount(view: &LinkView, typed: &str) -> Option<u64> {
+    Unit::of(view, texts::of(Language::En)).read(typed).ok()
+}
+
 /// The unit shown to visitors: the link's currency, or sats.
 struct Unit {
     currency: Option<CurrencyCode>,
@@ -297,10 +302,7 @@ fn major(amount: u64, decimals: u32) -> String {
 
 #[cfg(test)]
 mod tests {
-    use usher_page_layout::Language;
-
     use super::*;
-    use crate::texts;
 
     fn unit(currency: &str) -> Unit {
         Unit { currency: CurrencyCode::parse(currency), texts: texts::of(Language::En) }

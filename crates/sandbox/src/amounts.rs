@@ -19,6 +19,15 @@ pub fn millisats(amount: u64) -> String {
     format!("{} msat", grouped(amount))
 }
 
+/// Millisats as sats: `1,000 sats`, `0.5 sats`.
+pub fn sats(millisats: u64) -> String {
+    let whole = grouped(millisats / 1000);
+    match millisats % 1000 {
+        0 => format!("{whole} sats"),
+        rest => format!("{whole}.{} sats", format!("{rest:03}").trim_end_matches('0')),
+    }
+}
+
 /// An amount of tickets, with unit and mint: `5 multi of https://mint.example`.
 pub fn tickets(amount: u64, unit: &str, mint_url: &str) -> String {
     format!("{} {} of {}", grouped(amount), clean(unit, MAX_CURRENCY), clean(mint_url, MAX_CURRENCY))

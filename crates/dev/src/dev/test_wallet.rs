@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_protocol::handshake_url::HandshakeUrl;
-use usher_sandbox::amounts::{self, millisats};
+use usher_sandbox::amounts::{self, sats};
 use usher_sandbox::wallet::{FileError, Request, RequestContent, Verdict, Wallet, WalletError, WalletFile};
 
 use crate::wallet::{NOTHING_SENT, Reply, SentReply};
@@ -136,6 +136,7 @@ impl TestWallet {
                 Some((_, what)) => Progress::Underway(what),
                 None => match (verdict(), request.answers) {
                     (Some(verdict), _) => Progress::Done(verdict),
+                    (None, 0) if request.is_automatic => Progress::Underway("answered automatically"),
                     (None, 0) => Progress::Pending,
                     (None, _) if request.failed => Progress::Failed,
                     (None, _) => Progress::Answered,
@@ -236,15 +237,13 @@ impl TestWallet {
     pub(super) async fn pay_late(&self, invoice: &str, over_at: u64) -> String {
         let asked = self.requests_for(invoice);
         let _underway = asked.as_ref().map(|request| self.underway(request, "is paid late, when its time is over"));
-        let left = over_at.saturating_add(1).saturating_sub(self.wallet.now());
-        self.wallet.sleep(Duration::from_secs(left)).await;
-        let Some(source) = self.wallet.payment_source() else { return no_account() };
-        match (source.pay_late(invoice).await, &asked) {
+        let Some(paid) = self.wallet.pay_late(invoice, over_at).await else { return no_account() };
+        match (paid, &asked) {
             (Err(error), _) => format!("Not paid: {error}."),
-            (Ok(paid), None) => format!("The wallet paid {} late.", millisats(paid.amount)),
+            (Ok(paid), None) => format!("The wallet paid {} late.", sats(paid.amount)),
             (Ok(paid), Some(request)) => match self.remember_verdict(request, Some(Verdict::Approved)) {
-                Ok(()) => format!("The wallet paid {} late.", millisats(paid.amount)),
-                Err(error) => format!("The wallet paid {} late, but {error}.", millisats(paid.amount)),
+                Ok(()) => format!("The wallet paid {} late.", sats(paid.amount)),
+                Err(error) => format!("The wallet paid {} late, but {error}.", sats(paid.amount)),
             },
         }
     }
@@ -261,7 +260,7 @@ impl TestWallet {
     pub(super) async fn pay(&self, invoice: &str) -> String {
         let Some(source) = self.wallet.payment_source() else { return no_account() };
         match source.pay(invoice, None).await {
-            Ok(paid) => format!("The wallet paid {}.", millisats(paid.amount)),
+            Ok(paid) => format!("The wallet paid {}.", sats(paid.amount)),
             Err(error) => format!("Not paid: {error}."),
         }
     }
@@ -328,7 +327,7 @@ fn describe(given: &SentReply<'_>) -> String {
         Verdict::Approved => {}
     }
     if let Some(paid) = &done.paid {
-        format!("The wallet approved it and paid {}.", millisats(paid.amount))
+        format!("The wallet approved it and paid {}.", sats(paid.amount))
     } else if done.invoice.is_some() {
         "The wallet approved it and sent an invoice.".to_owned()
     } else if let Some(subscription) = &done.subscription {

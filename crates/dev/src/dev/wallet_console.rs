@@ -88,11 +88,8 @@ impl<'a> Prompt<'a> {
                 if !request.content.is_request() {
                     return format!("Notice ({number}): {asked}.");
                 }
-                let how = match () {
-                    () if wallet.is_agreed(&request) => "Paid automatically, as agreed.",
-                    () if self.setup.auto_approve => "Approved automatically.",
-                    () => "Type  approve  or  decline.",
-                };
+                let how =
+                    if request.is_automatic { "It is answered automatically." } else { "Type  approve  or  decline." };
                 return format!("Request ({number}): {asked}. {how}");
             }
         }

@@ -127,14 +127,8 @@ impl Inbox {
                 let later = Arc::clone(inner);
                 inner.tasks.spawn(inner.stop.clone().run_until_cancelled_owned(async move {
                     let RequestContent::Payment(asked) = &request.content else { return };
-                    // Not at the second of the expiry, which the service may still read as in time.
-                    let left = asked.expires_at.saturating_add(1).saturating_sub(later.clock.now());
-                    later.clock.sleep(Duration::from_secs(left)).await;
-                    let Some(source) = &later.payment_source else { return };
-                    let _running = later.work.begin();
-                    if later.requests.is_pending(&request)
-                        && let Err(error) = source.pay_late(&asked.invoice).await
-                    {
+                    let is_wanted = || later.requests.is_pending(&request);
+                    if let Some(Err(error)) = later.pay_late(&asked.invoice, asked.expires_at, is_wanted).await {
                         tracing::warn!(%error, "the wallet could not pay late");
                     }
                 }));
@@ -235,6 +229,7 @@ impl WalletState {
             event: event.clone(),
             received_at: self.messages.now(),
             times: 1,
+            is_automatic: false,
             answers: 0,
             failed: false,
         }

@@ -80,7 +80,7 @@ impl ReceivedRequests {
     }
 
     /// Adds a request that arrived, or counts a repetition. `decide`, with whether the request is new, says what to do.
-    pub(super) fn take(&self, request: Request, decide: impl FnOnce(bool) -> Decision) -> Due {
+    pub(super) fn take(&self, mut request: Request, decide: impl FnOnce(bool) -> Decision) -> Due {
         let key = self.key(&request);
         let mut state = self.state.lock();
         if let Some(entry) = state.entries.peek_mut(&key) {
@@ -98,6 +98,7 @@ impl ReceivedRequests {
         let decision = decide(true);
         let ignored = matches!(decision, Decision::Ignore);
         let pending = !ignored && !matches!(decision, Decision::Ask);
+        request.is_automatic = pending;
         if !ignored {
             state.announce(key.clone());
         }

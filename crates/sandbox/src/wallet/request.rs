@@ -29,6 +29,8 @@ pub struct Request {
     pub received_at: u64,
     /// How often it arrived, without the copies of other relays.
     pub times: u32,
+    /// The wallet does by itself what is scripted, agreed or its policy.
+    pub is_automatic: bool,
     /// How often it was answered, repetitions included.
     pub answers: u32,
     /// The last reply was that the payment failed: it can be tried again.

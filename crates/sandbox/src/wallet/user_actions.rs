@@ -1,5 +1,7 @@
 //! Payments, subscriptions and invoices on the user's command.
 
+use std::time::Duration;
+
 use usher_protocol::Event;
 use usher_protocol::message::{CloseSubscription, PaymentStatus, WalletMessage};
 
@@ -8,7 +10,8 @@ use super::outgoing_messages::OutgoingMessage;
 use super::reply::{payment, recurring, with_calendar};
 use super::subscription::{Agreement, Closed, Subscription};
 use super::wallet_state::WalletState;
-use super::{Fulfilled, PaymentSource, Request, RequestContent, Wallet, WalletError};
+use super::{Fulfilled, PaymentSource, PaymentSourceError, Request, RequestContent, Wallet, WalletError};
+use crate::lightning::Paid;
 
 impl Wallet {
     /// Approves a request and carries it out: pays and confirms, sends an invoice, gives or receives a ticket. A
@@ -66,6 +69,11 @@ impl Wallet {
         self.inner.is_agreed(request)
     }
 
+    /// Pays an invoice when its time is over; `over_at` is in Unix seconds by the wallet's clock. `None` without an account.
+    pub async fn pay_late(&self, invoice: &str, over_at: u64) -> Option<Result<Paid, PaymentSourceError>> {
+        self.inner.pay_late(invoice, over_at, || true).await
+    }
+
     /// The Lightning account that it pays from.
     pub fn payment_source(&self) -> Option<&PaymentSource> {
         self.inner.payment_source.as_ref()
@@ -73,6 +81,21 @@ impl Wallet {
 }
 
 impl WalletState {
+    /// See [`Wallet::pay_late`]; `None` also if it is then no longer wanted.
+    pub(super) async fn pay_late(
+        &self,
+        invoice: &str,
+        over_at: u64,
+        is_wanted: impl Fn() -> bool + Send,
+    ) -> Option<Result<Paid, PaymentSourceError>> {
+        // Not at the second of the expiry, which the service may still read as in time.
+        let left = over_at.saturating_add(1).saturating_sub(self.clock.now());
+        self.clock.sleep(Duration::from_secs(left)).await;
+        let source = self.payment_source.as_ref().filter(|_| is_wanted())?;
+        let _running = self.work.begin();
+        Some(source.pay_late(invoice).await)
+    }
+
     pub(super) fn agree(&self, request: &Request, terms: &Agreement) -> Result<Fulfilled, WalletError> {
         let RequestContent::Recurring(asked) = &request.content else { return Err(cannot(request)) };
         // Approving the same request again gives the same subscription.

@@ -130,11 +130,6 @@ impl Wallet {
         self.inner.messages.now()
     }
 
-    /// Returns after this time, by the wallet's clock.
-    pub async fn sleep(&self, duration: Duration) {
-        self.inner.clock.sleep(duration).await;
-    }
-
     pub fn identity(&self) -> &Identity {
         &self.inner.identity
     }

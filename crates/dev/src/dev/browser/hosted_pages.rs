@@ -2,19 +2,25 @@
 //!
 //! Each is below a page's address, which nobody else knows, and leads back to the page.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use askama::Template;
 use axum::extract::{OriginalUri, Path, State};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::{IntoResponse as _, Redirect, Response};
 use http::{HeaderMap, StatusCode};
-use usher_engine::operations::AgeDecision;
-use usher_engine::{ClientNetwork, OpenedLogin, Requester, StreamId};
-use usher_pages::{cookie, login_cookie_name};
+use usher_engine::operations::{AgeDecision, LinkAmount, PaymentProgress};
+use usher_engine::{ClientNetwork, LinkPaymentStarted, OpenedLogin, PaymentView, Requester, StreamId};
+use usher_pages::{cookie, login_cookie_name, typed_amount};
 use usher_sandbox::lightning::InvoiceTerms;
 
 use super::form::Form;
 use super::page;
 use super::state::{Browser, wait};
 use crate::wallet::Reply;
+
+/// How often to look whether an invoice was created.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// A page's id and secret.
 type Address = Path<(StreamId, String)>;
@@ -25,10 +31,14 @@ fn is_of_other_site(headers: &HeaderMap) -> bool {
     headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin")
 }
 
+fn refused() -> Response {
+    (StatusCode::FORBIDDEN, "only the page itself can send this form").into_response()
+}
+
 /// Does what `action` says, unless another site asks, and leads back to the page above.
 async fn back_after(address: OriginalUri, headers: &HeaderMap, action: impl AsyncFnOnce()) -> Response {
     if is_of_other_site(headers) {
-        return (StatusCode::FORBIDDEN, "only the page itself can send this form").into_response();
+        return refused();
     }
     action().await;
     page::see_other(page_above(&address))
@@ -93,7 +103,9 @@ pub(super) async fn pay(
     back_after(address, &headers, async || {
         let (Some(view), Some(invoice)) = (view, invoice) else { return };
         if form.field("reply") == "late" {
-            let over_at = browser.wallet.wallet().now().saturating_add(view.time_left.as_secs());
+            // Rounded up.
+            let left = view.time_left.as_secs().saturating_add(1);
+            let over_at = browser.wallet.wallet().now().saturating_add(left);
             browser.wallet.act(|wallet| async move { wallet.pay_late(&invoice, over_at).await });
             return;
         }
@@ -107,6 +119,48 @@ pub(super) async fn pay(
         .await;
     })
     .await
+}
+
+/// `POST /link/{stream_id}/{secret}/test-wallet`: leads to the page of a payment that the wallet pays. What is refused, the
+/// page of the link says.
+pub(super) async fn pay_at_link(
+    State(browser): State<Browser>,
+    Path((id, secret)): Address,
+    address: OriginalUri,
+    headers: HeaderMap,
+    body: String,
+) -> Response {
+    if is_of_other_site(&headers) {
+        return refused();
+    }
+    let above = page_above(&address);
+    let started = start_at_link(&browser, id, &secret, &Form::new(body)).await;
+    let (Some(started), Some((base, _))) = (started, above.split_once("/link/")) else {
+        return Redirect::temporary(above).into_response();
+    };
+    let page = format!("{base}/pay/{}/{}", started.payment, started.page_secret);
+    let engine = Arc::clone(&browser.engine);
+    wait(browser.wallet.act(|wallet| async move {
+        loop {
+            match engine.payments().page(started.payment, &started.page_secret).await {
+                Ok(Some(PaymentView { invoice: Some(invoice), .. })) => return wallet.pay(&invoice).await,
+                Ok(Some(PaymentView { progress: PaymentProgress::Making, .. })) => wallet.sleep(LOOK).await,
+                _ => return "Not paid: there is no invoice.".to_owned(),
+            };
+        }
+    }))
+    .await;
+    page::see_other(&page)
+}
+
+async fn start_at_link(browser: &Browser, id: StreamId, secret: &str, form: &Form) -> Option<LinkPaymentStarted> {
+    let links = browser.engine.payment_links();
+    let view = links.page(id, secret).await.ok()??;
+    let amount = match view.amount {
+        LinkAmount::Fixed { .. } => None,
+        LinkAmount::Chosen { .. } => Some(typed_amount(&view, &form.field("amount"))?),
+    };
+    links.pay(id, secret, amount, ClientNetwork::Loopback).await.ok()
 }
 
 /// `POST /refund/{stream_id}/{secret}/test-wallet`: the test wallet makes the invoice.

@@ -35,6 +35,7 @@ impl Browser {
         let pages = Router::new()
             .route("/login/{stream_id}/{secret}/test-wallet", post(hosted_pages::log_in))
             .route("/pay/{stream_id}/{secret}/test-wallet", post(hosted_pages::pay))
+            .route("/link/{stream_id}/{secret}/test-wallet", post(hosted_pages::pay_at_link))
             .route("/refund/{stream_id}/{secret}/test-wallet", post(hosted_pages::refund))
             .route("/handshake/{stream_id}/{secret}/test-wallet", post(hosted_pages::shake_hands))
             .route("/verify/{session_id}/{secret}/test-wallet", post(hosted_pages::decide));

@@ -4,7 +4,7 @@ use askama::Template;
 use usher_page_layout::short_key;
 use usher_protocol::PublicKey;
 use usher_protocol::message::Currency;
-use usher_sandbox::amounts;
+use usher_sandbox::amounts::{self, sats};
 use usher_sandbox::wallet::{Request, RequestContent, Subscription};
 
 use crate::dev::test_wallet::{Progress, TestWallet};
@@ -176,15 +176,6 @@ fn in_currency(amount: u64, currency: &Currency) -> String {
     match currency {
         Currency::Millisats => sats(amount),
         other => amounts::amount(amount, other),
-    }
-}
-
-/// Millisats as sats: `1,000 sats`, `0.5 sats`.
-fn sats(millisats: u64) -> String {
-    let whole = amounts::grouped(millisats / 1000);
-    match millisats % 1000 {
-        0 => format!("{whole} sats"),
-        rest => format!("{whole}.{} sats", format!("{rest:03}").trim_end_matches('0')),
     }
 }
 

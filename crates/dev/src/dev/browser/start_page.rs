@@ -39,7 +39,7 @@ pub(super) async fn show(State(browser): State<Browser>, request: http::request:
         issuer: browser.site.url().to_owned(),
         user: browser.wallet.wallet().main_key().to_hex(),
         now: browser.wallet.wallet().now(),
-        price: about.price,
+        price: about.price / 1000,
         mint: about.mint.as_ref().map(|(url, token)| (url.clone(), token.expose_secret().to_owned())),
     };
     let shown = |trial: Trial| Shown { steps: trial.steps_json(), snippets: trial.snippets(&values), trial };

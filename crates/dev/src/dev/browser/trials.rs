@@ -20,7 +20,7 @@ pub(super) struct Values {
     pub(super) user: String,
     /// Unix seconds.
     pub(super) now: u64,
-    /// The price of a payment, in millisats.
+    /// The price of a payment, in sats.
     pub(super) price: u64,
     /// The mint's address and token.
     pub(super) mint: Option<(String, String)>,
@@ -70,9 +70,11 @@ impl Step {
 /// All trials, in the order of the page.
 pub(super) fn trials(values: &Values) -> Vec<Trial> {
     let Values { base, user, price, .. } = values;
+    // In millisats, as the amounts of all refunds.
+    let half = price * 500;
     let payment = || {
         let body = json!({
-            "main_key": user, "subkeys": [], "description": "One coffee", "amount": price, "currency": "millisats",
+            "main_key": user, "subkeys": [], "description": "One coffee", "amount": price, "currency": "sats",
         });
         Step::now("payment", "/payments/single", body)
     };
@@ -100,7 +102,11 @@ pub(super) fn trials(values: &Values) -> Vec<Trial> {
             title: "Payment link",
             about: "A page where many people can pay. Open it, press the button, and pay.",
             guide: "payments",
-            steps: vec![Step::now("link", "/payment-links", json!({"amount": price, "description": "One coffee"}))],
+            steps: vec![Step::now(
+                "link",
+                "/payment-links",
+                json!({"amount": price, "currency": "sats", "description": "One coffee"}),
+            )],
         },
         Trial {
             id: "refund",
@@ -109,8 +115,7 @@ pub(super) fn trials(values: &Values) -> Vec<Trial> {
             guide: "payments",
             steps: vec![
                 payment(),
-                Step::now("refund", "/payments/{payment.stream_id}/refund", json!({"amount": price / 2}))
-                    .after(Gate::Paid),
+                Step::now("refund", "/payments/{payment.stream_id}/refund", json!({"amount": half})).after(Gate::Paid),
             ],
         },
         Trial {
@@ -123,7 +128,7 @@ pub(super) fn trials(values: &Values) -> Vec<Trial> {
                 "/payments/recurring",
                 json!({
                     "main_key": user, "subkeys": [], "description": "Membership", "amount": price,
-                    "currency": "millisats", "auto_charge": true,
+                    "currency": "sats", "auto_charge": true,
                     "recurrence": {"calendar": "monthly", "first_payment_due": values.now}, "expires_at": values.now + DAY,
                 }),
             )],
