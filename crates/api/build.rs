@@ -16,6 +16,9 @@ const FILES: [(&str, &str); 3] = [
     ("dist/favicon-32x32.png", "favicon.png.gz"),
 ];
 
+/// What follows the style sheet.
+const STYLE: &str = "assets/docs.css";
+
 const DOCUMENT: &str = "../../docs/openapi.json";
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -26,8 +29,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         let path = archive.file_names().find(|path| path.ends_with(file)).ok_or(file)?.to_owned();
         let mut content = Vec::new();
         archive.by_name(&path)?.read_to_end(&mut content)?;
+        if file.ends_with(".css") {
+            content.extend(std::fs::read(STYLE)?);
+        }
         std::fs::write(folder.join(name), compressed(&content)?)?;
     }
+    println!("cargo::rerun-if-changed={STYLE}");
     println!("cargo::rerun-if-changed={DOCUMENT}");
     std::fs::write(folder.join("openapi.json.gz"), compressed(&std::fs::read(DOCUMENT)?)?)?;
     Ok(())

@@ -113,6 +113,28 @@ impl Browser {
         BASE64_STANDARD.decode(picture["data"].as_str().unwrap()).unwrap()
     }
 
+    /// The page as it is now, without its scripts, and its fragment: another browser shows the same state.
+    pub async fn copy(&mut self) -> (String, String) {
+        let copy = "(function copy(page, address) {
+            const root = page.documentElement.cloneNode(true);
+            const all = (of) => of.querySelectorAll('input, iframe');
+            all(root).forEach((element, at) => {
+                const { checked, value, contentDocument } = all(page)[at];
+                if (contentDocument) element.dataset.srcdoc = copy(contentDocument, address);
+                else element.setAttribute('value', value);
+                if (element.type === 'radio' || element.type === 'checkbox') element.toggleAttribute('checked', checked);
+            });
+            for (const element of root.querySelectorAll('script, noscript, meta[http-equiv]')) element.remove();
+            const base = page.createElement('base');
+            base.href = address;
+            if (root.querySelector('link[rel=stylesheet]')) root.querySelector('head').prepend(base);
+            // Pages forbid their scripts to set it.
+            return '<!doctype html>' + root.outerHTML.replaceAll(' data-srcdoc=', ' srcdoc=');
+        })(document, document.baseURI)";
+        let html = self.evaluate(copy).await.as_str().unwrap().to_owned();
+        (html, self.evaluate("location.hash").await.as_str().unwrap().to_owned())
+    }
+
     /// The bytes that came over the wire, for all requests that have ended.
     pub fn received_bytes(&self) -> u64 {
         let ended = self.page.events.iter().filter(|event| event["method"] == "Network.loadingFinished");

@@ -11,6 +11,7 @@
 //! | module | is | installed by `scripts/test` |
 //! | --- | --- | --- |
 //! | `chromium` | a browser | from Debian |
+//! | `firefox` | another browser, for pictures | not: `scripts/page-shots` names it |
 //! | `accessibility` | axe-core, run in that browser | from npm, into `target/tools/axe-core` |
 //! | `extension` | a browser extension that holds a Nostr key, of npm `nostr-tools` | from npm, into `target/tools/nostr-tools` |
 //! | `oidc_provider` | an OpenID Connect provider, npm `oidc-provider` | from npm, into `target/tools/oidc-provider` |
@@ -33,6 +34,7 @@ mod browser_context;
 mod chromium;
 mod devtools;
 mod extension;
+mod firefox;
 mod http_request;
 #[cfg(feature = "peers")]
 pub mod lightning;
@@ -57,6 +59,7 @@ use std::path::PathBuf;
 
 pub use authenticator::Authenticator;
 pub use chromium::Browser;
+pub use firefox::Firefox;
 pub use http_request::{Request, read_request};
 pub use oidc_provider::OidcProvider;
 pub use postgres_server::PostgresServer;

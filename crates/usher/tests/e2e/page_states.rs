@@ -4,8 +4,7 @@
 
 mod approvals;
 mod look;
-
-use std::path::PathBuf;
+mod test_mode;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -13,7 +12,7 @@ use usher_mint::{Mint, MintOptions};
 use usher_protocol::Keys;
 use usher_sandbox::lightning::LightningNetwork;
 use usher_sandbox::wallet::{Policy, Wallet};
-use usher_testing::lightning::FaultyNwcService;
+use usher_testing::lightning::{FaultyNwcService, InvoiceLie};
 use usher_testing::relay::{Quirks, QuirkyRelay};
 use usher_testing::{Browser, PriceResponse, PriceServer, TcpServer};
 
@@ -34,7 +33,7 @@ struct Fixture {
     /// An app without pages: the page that leads to it stays.
     app: TcpServer,
     _relay: QuirkyRelay,
-    _wallet: FaultyNwcService,
+    wallet: FaultyNwcService,
     _prices: PriceServer,
 }
 
@@ -59,13 +58,13 @@ impl Fixture {
             .set("RATES__SOURCES", json!([{"url": prices.url("/"), "pointer": "/EUR"}]).to_string())
             .set("RATES__CURRENCIES", "EUR")
             .set("PAGES__SHOW_CURRENCY", "EUR")
-            .set("PAGES__RETURN_URLS", "http://127.0.0.1:9/app")
+            .set("PAGES__RETURN_URLS", format!("http://{}/app", app.address()))
             .set("OIDC__CLIENTS", client)
             .start()
             .await;
         relay.wait_for(LONG, |metrics| metrics.reqs >= 2).await.expect("the service subscribes");
         let api = usher.api();
-        Self { usher, api, network, app, _relay: relay, _wallet: wallet, _prices: prices }
+        Self { usher, api, network, app, _relay: relay, wallet, _prices: prices }
     }
 
     async fn post(&self, path: &str, body: &Value) -> Started {
@@ -75,11 +74,18 @@ impl Fixture {
         Started { stream: text("stream_id"), url: text("url"), page }
     }
 
-    async fn payment(&self, description: &str, seconds: u64) -> Started {
-        self.payment_returning_to(description, seconds, None).await
+    /// An address of the app.
+    fn return_url(&self) -> String {
+        format!("http://{}/app", self.app.address())
     }
 
-    async fn payment_returning_to(&self, description: &str, seconds: u64, return_url: Option<&str>) -> Started {
+    async fn pay(&self, browser: &mut Browser) {
+        let invoice = browser.evaluate("document.getElementById('invoice').value").await;
+        self.network.open_account("somebody", 100_000_000).pay(invoice.as_str().unwrap(), None).unwrap();
+    }
+
+    async fn payment(&self, description: &str, seconds: u64) -> Started {
+        let return_url = self.return_url();
         let body = json!({
             "main_key": Keys::generate().public_key().to_hex(), "subkeys": [], "description": description,
             "amount": 12_345_000, "currency": "millisats", "expires_at": crate::harness::now() + seconds,
@@ -236,27 +242,35 @@ async fn payments(look: &Look, fixture: &Fixture) {
     let mut browser = look.browser().await;
     let payment = fixture.payment("Two flat whites and a slice of carrot cake", 600).await;
     look.open(&mut browser, &payment.page, "waiting", "payment").await;
-    let invoice = browser.evaluate("document.getElementById('invoice').value").await;
-    fixture.network.open_account("somebody", 100_000_000).pay(invoice.as_str().unwrap(), None).unwrap();
+    fixture.pay(&mut browser).await;
     look.when(&mut browser, &state_is("paid"), "payment-paid").await;
 
     let long = fixture.payment(&"A table for four at half past seven, ".repeat(17), 600).await;
     open(&mut browser, &long.page, "waiting").await;
     look.when(&mut browser, &has(".qr"), "payment-long").await;
 
-    let late = fixture.payment_returning_to("Tea", 6, Some("http://127.0.0.1:9/app")).await;
+    let late = fixture.payment("Tea", 6).await;
     browser.open(&late.page).await;
     look.when(&mut browser, &state_is("expired"), "payment-expired").await;
-    browser.click("form button").await;
+    let renew = "form button[type=submit]";
+    fixture.wallet.set(|wallet| wallet.invoices = Some(InvoiceLie::LessAmount));
+    browser.evaluate("window.isOld = true").await;
+    browser.click(renew).await;
+    let is_refused = format!("!window.isOld && {}", state_is("expired"));
+    look.when(&mut browser, &is_refused, "payment-not-renewed").await;
+    fixture.wallet.set(|wallet| wallet.invoices = None);
+    browser.click(renew).await;
     browser.until(&state_is("waiting")).await;
     look.when(&mut browser, &has(".qr"), "payment-renewed").await;
+    fixture.pay(&mut browser).await;
+    look.when(&mut browser, &state_is("paid"), "payment-renewed-paid").await;
     look.plain(&mut browser, &format!("{}/pay/nothing/here", fixture.api.base), "payment-not-found").await;
 }
 
 async fn age_checks(look: &Look, fixture: &Fixture) {
     let mut browser = look.browser().await;
     for (decision, state) in [("reject", "rejected"), ("approve", "not-issued")] {
-        let session = fixture.post("/verification/sessions", &json!({ "return_url": "http://127.0.0.1:9/app" })).await;
+        let session = fixture.post("/verification/sessions", &json!({ "return_url": fixture.return_url() })).await;
         open(&mut browser, &session.page, "open").await;
         if decision == "reject" {
             look.at(&mut browser, "age-check", true).await;
@@ -264,7 +278,7 @@ async fn age_checks(look: &Look, fixture: &Fixture) {
         let path = format!("/verification/sessions/{}/decision", session.stream);
         fixture.api.post(&path, &json!({ "decision": decision })).await.unwrap();
         browser.until(&state_is(state)).await;
-        let back = format!("http://127.0.0.1:9/app?stream_id={}", session.stream);
+        let back = format!("{}?stream_id={}", fixture.return_url(), session.stream);
         assert_eq!(browser.evaluate("document.querySelector('a.button').href").await, json!(back));
         look.at(&mut browser, &format!("age-check-{state}"), true).await;
     }
@@ -349,12 +363,16 @@ async fn everybody_can_use_every_page() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn everybody_can_use_the_pages_of_test_mode() {
+    test_mode::walk(&Look::Check).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "scripts/page-shots runs it"]
 async fn page_shots() {
-    let folder = PathBuf::from(std::env::var_os("USHER_PAGE_SHOTS").expect("USHER_PAGE_SHOTS names a folder"));
-    std::fs::create_dir_all(&folder).unwrap();
-    let language = std::env::var("USHER_PAGE_SHOTS_LANGUAGE").unwrap_or_else(|_| "en".to_owned());
-    walk(&Look::Shoot(folder, language)).await;
+    let look = Look::shoot().await;
+    walk(&look).await;
+    test_mode::walk(&look).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,16 +1,24 @@
 //! What is done with each state of a page: it is checked that everybody can use it, or pictures are taken.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use usher_testing::Browser;
+use tokio::sync::Mutex;
+use usher_testing::{Browser, Firefox};
 
 /// What is done with each state.
 pub(super) enum Look {
     /// Checks that everybody can use it.
     Check,
     /// Takes pictures into this folder, in this language.
-    Shoot(PathBuf, String),
+    Shoot(PathBuf, String, Camera),
+}
+
+/// The browser that takes the pictures. Chromium visits the pages in any case.
+pub(super) enum Camera {
+    Chromium,
+    /// Light and dark. They show copies of the pages.
+    Firefox(Box<Mutex<[Firefox; 2]>>),
 }
 
 /// The sizes and features of the pictures.
@@ -22,10 +30,24 @@ const SHOTS: [(&str, u32, u32, bool, &str); 4] = [
 ];
 
 impl Look {
+    /// As the environment of `scripts/page-shots` says.
+    pub(super) async fn shoot() -> Self {
+        let folder = PathBuf::from(std::env::var_os("USHER_PAGE_SHOTS").expect("USHER_PAGE_SHOTS names a folder"));
+        std::fs::create_dir_all(&folder).unwrap();
+        let language = std::env::var("USHER_PAGE_SHOTS_LANGUAGE").unwrap_or_else(|_| "en".to_owned());
+        let camera = match std::env::var("USHER_PAGE_SHOTS_BROWSER").as_deref() {
+            Ok("firefox") => {
+                Camera::Firefox(Box::new(Mutex::new([Firefox::start(false).await, Firefox::start(true).await])))
+            }
+            _ => Camera::Chromium,
+        };
+        Self::Shoot(folder, language, camera)
+    }
+
     /// A browser whose user reads the language of the pictures.
     pub(super) async fn browser(&self) -> Browser {
         let mut browser = Browser::start().await;
-        if let Self::Shoot(_, language) = self {
+        if let Self::Shoot(_, language, _) = self {
             browser.read_language(language).await;
         }
         browser
@@ -50,15 +72,7 @@ impl Look {
     /// Looks at the page that is shown. `reload` says whether it may be loaded again: on a phone it looks otherwise.
     pub(super) async fn at(&self, browser: &mut Browser, name: &str, reload: bool) {
         match self {
-            Self::Shoot(folder, _) => {
-                for (suffix, width, height, is_phone, scheme) in SHOTS {
-                    browser.show_as(width, height, is_phone).await;
-                    browser.prefer(&[("prefers-color-scheme", scheme)]).await;
-                    settle(browser, reload).await;
-                    let picture = browser.screenshot().await;
-                    std::fs::write(folder.join(format!("{name}-{suffix}.png")), picture).unwrap();
-                }
-            }
+            Self::Shoot(folder, _, camera) => shoot(browser, folder, camera, name, reload).await,
             Self::Check => {
                 for is_phone in [true, false] {
                     let (width, height) = if is_phone { (320, 568) } else { (1200, 800) };
@@ -98,6 +112,24 @@ impl Look {
     }
 }
 
+async fn shoot(browser: &mut Browser, folder: &Path, camera: &Camera, name: &str, reload: bool) {
+    for (suffix, width, height, is_phone, scheme) in SHOTS {
+        browser.show_as(width, height, is_phone).await;
+        browser.prefer(&[("prefers-color-scheme", scheme)]).await;
+        settle(browser, reload).await;
+        let picture = match camera {
+            Camera::Chromium => browser.screenshot().await,
+            Camera::Firefox(both) => {
+                let (html, part) = browser.copy().await;
+                let [light, dark] = &mut *both.lock().await;
+                let firefox = if scheme == "dark" { dark } else { light };
+                firefox.screenshot(&html, &part, width, height).await
+            }
+        };
+        std::fs::write(folder.join(format!("{name}-{suffix}.png")), picture).unwrap();
+    }
+}
+
 async fn settle(browser: &mut Browser, reload: bool) {
     if reload {
         browser.reload().await;
@@ -115,16 +147,22 @@ async fn settle(browser: &mut Browser, reload: bool) {
 /// Everything that can be used has its turn with Tab, and can be seen to have it.
 async fn for_the_keyboard(browser: &mut Browser, name: &str) {
     browser.evaluate("document.activeElement.blur(); window.turns = new Set(); undefined").await;
-    let all = "[...document.querySelectorAll('a, button, input, summary')]
-        .filter(element => element.checkVisibility() && element.type !== 'hidden')";
-    let count = browser.evaluate(&format!("{all}.length")).await.as_u64().unwrap();
+    // Of several radio buttons, one has a turn.
+    let all = "(page => [...page.querySelectorAll('a, button, input, summary, [tabindex]')].filter(element =>
+        element.checkVisibility() && element.type !== 'hidden' && (element.type !== 'radio' || element.checked)))";
+    let count = format!(
+        "[document, ...[...document.querySelectorAll('iframe')].map(frame => frame.contentDocument)].flatMap({all}).length"
+    );
+    let count = browser.evaluate(&count).await.as_u64().unwrap();
     for _ in 0..=count {
         browser.press("Tab").await;
         let turn = "(element => { window.turns.add(element);
-            return element === document.body || getComputedStyle(element).outlineStyle !== 'none'; })(document.activeElement)";
+            return element === document.body || element.localName === 'iframe'
+                || getComputedStyle(element).outlineStyle !== 'none'; })(document.activeElement)";
         assert_eq!(browser.evaluate(turn).await, json!(true), "{name}: the focus cannot be seen");
     }
-    let missed = format!("{all}.filter(element => !window.turns.has(element)).map(element => element.outerHTML)");
+    let missed =
+        format!("{all}(document).filter(element => !window.turns.has(element)).map(element => element.outerHTML)");
     assert_eq!(browser.evaluate(&missed).await, json!([]), "{name}: not reached by keyboard");
 }
 
