@@ -35,7 +35,7 @@ export interface Login {
 }
 
 /** What is kept of a user: at most 100 ids of each kind, and how many there are. */
-export type User = { main_key: string; first_seen: number | null; last_seen: number | null } & {
+export type User = { main_key: string; first_seen: number | null; last_seen: number | null; next?: string | null } & {
   [Kind in UserRecords]: string[];
 } & { [Kind in `${UserRecords}_total`]: number };
 export type UserRecords = "logins" | "payments" | "subscriptions" | "passkeys" | "signers" | "consents";

@@ -12,6 +12,9 @@ import { Empty } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { Button } from "../ui/button.tsx";
 
+/** A client, with its secret if that is new. */
+interface Made { client: App; secret?: string }
+
 /** Apps to which users log in with OpenID Connect. */
 export function Apps() {
   const apps = useResource<{ clients: App[] }>("/oidc/clients");
@@ -65,10 +68,10 @@ export function Apps() {
         <Edit
           app={edited === "new" ? undefined : edited}
           close={() => edit(undefined)}
-          done={(app, secret) => {
+          done={({ client, secret }) => {
             edit(undefined);
             apps.reload();
-            if (secret) show({ app, secret });
+            if (secret || edited === "new") show({ app: client, ...(secret ? { secret } : {}) });
           }}
         />
       )}
@@ -142,7 +145,7 @@ function Consents() {
   );
 }
 
-interface EditProps { app: App | undefined; close: () => void; done: (app: App, secret?: string) => void }
+interface EditProps { app: App | undefined; close: () => void; done: (made: Made) => void }
 function Edit({ app, close, done }: EditProps) {
   const [framework, setFramework] = useState("0");
   const chosen = FRAMEWORKS[Number(framework)];
@@ -153,17 +156,15 @@ function Edit({ app, close, done }: EditProps) {
   const [isPublic, setPublic] = useState(app?.public ?? false);
   const [pkce, setPkce] = useState(app?.require_pkce ?? true);
   const [algorithm, setAlgorithm] = useState(app?.signing_algorithm ?? "RS256");
+  const [rotated, rotate] = useState(false);
   const [key] = useState(() => crypto.randomUUID());
   const lines = (text: string) => text.split(/\s+/).filter(Boolean);
   const action = async () => {
     const changes = { name, redirect_uris: lines(back), post_logout_redirect_uris: lines(after), require_pkce: isPublic || pkce, signing_algorithm: algorithm };
-    if (app) {
-      await call("PATCH", `/oidc/clients/${encodeURIComponent(app.client_id)}`, changes);
-      done({ ...app, ...changes });
-    } else {
-      const made = await call<App & { secret?: string; client_secret?: string }>("POST", "/oidc/clients", { client_id: id, public: isPublic, ...changes }, { key });
-      done({ ...changes, client_id: id, public: isPublic, source: "stored" }, made.client_secret ?? made.secret ?? (isPublic ? "" : undefined));
-    }
+    const made = app
+      ? await call<Made>("PATCH", `/oidc/clients/${encodeURIComponent(app.client_id)}`, { ...changes, ...(rotated ? { rotate_secret: true } : {}) })
+      : await call<Made>("POST", "/oidc/clients", { ...(id ? { client_id: id } : {}), public: isPublic, ...changes }, { key });
+    done(made);
   };
   const area = (label: string, value: string, set: (value: string) => void, hint: string) => (
     <Field label={label} hint={hint}>
@@ -183,7 +184,7 @@ function Edit({ app, close, done }: EditProps) {
             }}
             options={FRAMEWORKS.map(({ name }, at) => [String(at), name])}
           />
-          <Input label="Client id" hint="Letters, digits, dot, underscore, hyphen." value={id} set={setId} maxLength={64} />
+          <Input label="Client id" optional hint="Letters, digits, dot, underscore, hyphen. By default a random one." value={id} set={setId} maxLength={64} />
         </>
       )}
       <Input label="Name" hint="Users are shown it." value={name} set={setName} maxLength={100} />
@@ -191,6 +192,7 @@ function Edit({ app, close, done }: EditProps) {
       {area("After logging out (optional)", after, setAfter, "One address a line.")}
       {!app && <Check label="It runs on its users' devices" hint="A single-page or native app: it gets no secret." checked={isPublic} set={setPublic} />}
       {!isPublic && <Check label="Require PKCE" hint="Without, only for apps that cannot do it, such as Gitea." checked={pkce} set={setPkce} />}
+      {app && !isPublic && <Check label="Give it a new secret" hint="The previous one is refused at once." checked={rotated} set={rotate} />}
       <Select label="ID tokens are signed with" value={algorithm} set={setAlgorithm} options={[["RS256", "RS256: every library accepts it"], ["ES256", "ES256"]]} />
     </Action>
   );

@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import { useMay } from "../access.ts";
-import { call, codeOf } from "../api.ts";
+import { call, codeOf, get, withQuery } from "../api.ts";
 import { count, plural } from "../format.ts";
-import { useResource } from "../hooks.ts";
+import { useLoaded, useResource } from "../hooks.ts";
 import { Link } from "../router.tsx";
 import type { Schemas, User, UserRecords } from "../types.ts";
 import { Card, Fact, Facts, Id, Screen, Text, Time } from "../ui/bits.tsx";
@@ -20,9 +20,25 @@ const RECORDS: [UserRecords, string, ((id: string) => string)?][] = [
   ["consents", "Consents to apps"],
 ];
 
+/** A request looks through a part of the streams: this adds the parts up. */
+async function readUser(id: string, signal: AbortSignal): Promise<User> {
+  const path = `/users/${encodeURIComponent(id)}`;
+  const pages = [await get<User>(path, signal)];
+  for (let next = pages[0]?.next; next; next = pages.at(-1)?.next) pages.push(await get<User>(withQuery(path, { after: next }), signal));
+  const user = pages.at(-1) as User;
+  for (const kind of ["logins", "payments", "subscriptions"] as const) {
+    user[kind] = pages.flatMap((page) => page[kind]);
+    user[`${kind}_total`] = pages.reduce((sum, page) => sum + page[`${kind}_total`], 0);
+  }
+  const times = (name: "first_seen" | "last_seen") => pages.map((page) => page[name]).filter((at) => at !== null);
+  user.first_seen = times("first_seen").sort((one, other) => one - other)[0] ?? null;
+  user.last_seen = times("last_seen").sort((one, other) => other - one)[0] ?? null;
+  return user;
+}
+
 /** All that is kept of a user, and what erases it. */
 export function UserScreen({ id }: { id: string }) {
-  const user = useResource<User>(`/users/${encodeURIComponent(id)}`, { live: ["*"] });
+  const user = useLoaded(`user ${id}`, (signal) => readUser(id, signal));
   const profile = useResource<Schemas["Profile"]>(`/profile/${encodeURIComponent(id)}`);
   const may = useMay("users");
   const [erasing, erase] = useState(false);
