@@ -33,10 +33,6 @@ export function useMay(change: Change): boolean {
   return RANK[useSession().role] >= RANK[CHANGES[change]];
 }
 
-/** Whether a screen that only administrators can read is shown. */
-export const isAdmin = (session: Session) => session.role === "admin" || session.scopes.includes("admin");
-export const mayApprove = (session: Session) => session.approver || session.scopes.includes("approvals");
-
 /** Whether sensitive changes need the passkey again first. */
 export const needsStepUp = (session: Session) =>
   session.step_up_until !== null && session.step_up_until < Date.now() / 1000;

@@ -13,6 +13,8 @@ interface PlotProps {
 }
 
 const HEIGHT = 190;
+/** Short, beside the plot: `50K`. */
+const short = new Intl.NumberFormat("en", { notation: "compact" });
 
 /** Lines over the hours of a day. The same numbers are in a table for screen readers. */
 export function Plot({ title, times, series, write }: PlotProps) {
@@ -21,13 +23,11 @@ export function Plot({ title, times, series, write }: PlotProps) {
   const [cursor, setCursor] = useState<number | null>(null);
   const isDark = useDark();
   const data: uPlot.AlignedData = [times, ...series.map(({ values }) => values)];
-  const latest = useRef(write);
-  latest.current = write;
   const shape = series.map(({ style }) => style).join();
   useEffect(() => {
     const root = place.current;
     if (!root) return;
-    const made = new uPlot(options(root, shape.split(","), (value) => latest.current(value), setCursor), data, root);
+    const made = new uPlot(options(root, shape.split(","), setCursor), data, root);
     plot.current = made;
     const observer = new ResizeObserver(() => made.setSize({ width: root.clientWidth, height: HEIGHT }));
     observer.observe(root);
@@ -62,13 +62,13 @@ export function Plot({ title, times, series, write }: PlotProps) {
   );
 }
 
-function options(root: HTMLElement, styles: string[], write: (value: number) => string, point: (at: number | null) => void): uPlot.Options {
+function options(root: HTMLElement, styles: string[], point: (at: number | null) => void): uPlot.Options {
   const colours = getComputedStyle(document.documentElement);
   const colour = (name: string) => colours.getPropertyValue(`--${name}`).trim();
   const [muted, line, accent, grey] = [colour("muted"), colour("line"), colour("accent"), colour("field-line")];
   const font = "11px system-ui, sans-serif";
   const look: Record<string, Partial<uPlot.Series>> = {
-    today: { stroke: accent, width: 2, fill: colour("accent-soft") },
+    today: { stroke: accent, width: 2, fill: `${accent}1c` },
     yesterday: { stroke: grey, width: 1.25 },
     week: { stroke: grey, width: 1.25, dash: [4, 4] },
   };
@@ -80,7 +80,7 @@ function options(root: HTMLElement, styles: string[], write: (value: number) => 
     scales: { x: { time: true }, y: { range: (_, __, most) => [0, Math.max(most * 1.1, 1)] } },
     axes: [
       { stroke: muted, font, grid: { show: false }, ticks: { show: false }, size: 26, space: 60, values: (_, times) => times.map((time) => clockTime(time).slice(0, 5)) },
-      { stroke: muted, font, size: 64, gap: 6, grid: { stroke: line, width: 1 }, ticks: { show: false }, space: 44, values: (_, values) => values.map((value) => (Number.isInteger(value) || value > 1 ? write(value) : "")) },
+      { stroke: muted, font, size: 48, gap: 6, grid: { stroke: line, width: 1 }, ticks: { show: false }, space: 44, values: (_, values) => values.map((value) => (Number.isInteger(value) ? short.format(value) : "")) },
     ],
     series: [{}, ...styles.map((style) => ({ points: { show: false }, spanGaps: false, ...look[style] }))],
     hooks: { setCursor: [({ cursor }) => point(cursor.idx ?? null)] },

@@ -27,7 +27,6 @@ interface Entry {
   title: string;
   icon: IconName;
   group: string;
-  needs?: "admin" | "approver";
   view: (place: Place) => ComponentChildren;
   /** The screen of one of them: `/payments/{id}`. */
   one?: (id: string, place: Place) => ComponentChildren;
@@ -40,16 +39,16 @@ export const SCREENS: Entry[] = [
   { path: "/links", title: "Links", icon: "links", group: "", view: () => <Links />, one: (id) => <LinkScreen id={id} /> },
   { path: "/subscriptions", title: "Subscriptions", icon: "subscriptions", group: "", view: ({ query }) => <Subscriptions query={query} />, one: (id) => <SubscriptionScreen id={id} /> },
   { path: "/logins", title: "Logins and users", icon: "users", group: "", view: ({ query }) => <Logins query={query} /> },
-  { path: "/approvals", title: "Approvals", icon: "approvals", group: "Waiting", needs: "approver", view: () => <Approvals /> },
+  { path: "/approvals", title: "Approvals", icon: "approvals", group: "Waiting", view: () => <Approvals /> },
   { path: "/age-checks", title: "Age checks", icon: "checks", group: "Waiting", view: () => <AgeChecks /> },
   { path: "/webhooks", title: "Webhooks", icon: "webhooks", group: "Waiting", view: ({ query }) => <Webhooks query={query} />, one: (id, { query }) => <DeliveryScreen id={id} query={query} /> },
   { path: "/wallet", title: "Wallet", icon: "wallet", group: "Money", view: () => <Wallet /> },
   { path: "/tickets", title: "Tickets", icon: "tickets", group: "Money", view: () => <Tickets /> },
-  { path: "/apps", title: "Apps", icon: "apps", group: "Service", needs: "admin", view: () => <Apps /> },
-  { path: "/keys", title: "API keys", icon: "keys", group: "Service", needs: "admin", view: () => <Keys /> },
+  { path: "/apps", title: "Apps", icon: "apps", group: "Service", view: () => <Apps /> },
+  { path: "/keys", title: "API keys", icon: "keys", group: "Service", view: () => <Keys /> },
   { path: "/relays", title: "Relays", icon: "relays", group: "Service", view: () => <Relays /> },
-  { path: "/audit", title: "Audit log", icon: "audit", group: "Service", needs: "admin", view: ({ query }) => <Audit query={query} /> },
-  { path: "/settings", title: "Settings", icon: "settings", group: "Service", needs: "admin", view: ({ query }) => <Settings query={query} /> },
+  { path: "/audit", title: "Audit log", icon: "audit", group: "Service", view: ({ query }) => <Audit query={query} /> },
+  { path: "/settings", title: "Settings", icon: "settings", group: "Service", view: ({ query }) => <Settings query={query} /> },
 ];
 
 /** Screens that other screens lead to. */

@@ -1,4 +1,3 @@
-import { isAdmin, useSession } from "../access.ts";
 import { get, withQuery } from "../api.ts";
 import { count, plural, sats, startOfDay } from "../format.ts";
 import { useLoaded, useNow, useResource } from "../hooks.ts";
@@ -23,7 +22,6 @@ async function readDays(begin: number, signal: AbortSignal): Promise<Days> {
 }
 
 export function Today() {
-  const session = useSession();
   const now = useNow();
   const begin = startOfDay(now);
   const days = useLoaded(`summary ${begin}`, (signal) => readDays(begin, signal), { live: ["*"], every: 120 });
@@ -33,7 +31,7 @@ export function Today() {
       <Attention />
       <Loaded {...days} lines={8}>{(read) => <Numbers days={read} begin={begin} now={now} />}</Loaded>
       <div class="columns"><Latest /><Failures begin={begin} /></div>
-      <div class="columns"><Money />{isAdmin(session) && <Health />}</div>
+      <div class="columns"><Money /><Health /></div>
     </Screen>
   );
 }
@@ -69,7 +67,7 @@ function Numbers({ days, begin, now }: { days: Days; begin: number; now: number 
       </dl>
       <div class="columns">
         <Card title="Received, by hour">
-          <DayPlot title="Sats received, by hour" days={days} begin={begin} now={now} name="paid_millisats" write={(value) => sats(value)} />
+          <DayPlot title="Sats received, by hour" days={days} begin={begin} now={now} name="paid_millisats" unit={1000} write={(value) => sats(value * 1000)} />
         </Card>
         <Card title="Logins, by hour">
           <DayPlot title="Logins, by hour" days={days} begin={begin} now={now} name="logins" write={count} />
@@ -83,12 +81,12 @@ function Figure({ name, value, note }: { name: string; value: number; note: stri
   return <div class="figure"><dt>{name}</dt><dd>{count(value)}<small>{note}</small></dd></div>;
 }
 
-interface DayPlotProps { title: string; days: Days; begin: number; now: number; name: Counted; write: (value: number) => string }
-function DayPlot({ title, days, begin, now, name, write }: DayPlotProps) {
+interface DayPlotProps { title: string; days: Days; begin: number; now: number; name: Counted; unit?: number; write: (value: number) => string }
+function DayPlot({ title, days, begin, now, name, unit = 1, write }: DayPlotProps) {
   const times = Array.from({ length: 24 }, (_, hour) => begin + hour * HOUR);
   const values = (hours: Sums[]) => {
     const first = hours[0]?.from ?? 0;
-    const at = new Map(hours.map((hour) => [Math.round((hour.from - first) / HOUR), hour[name]]));
+    const at = new Map(hours.map((hour) => [Math.round((hour.from - first) / HOUR), hour[name] / unit]));
     return times.map((_, hour) => at.get(hour) ?? 0);
   };
   const series: Series[] = [
