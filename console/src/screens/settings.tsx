@@ -77,25 +77,24 @@ function Values({ settings }: { settings: Setting[] }) {
   );
 }
 
-function Change({ setting: { key, value, source }, close }: { setting: Setting; close: () => void }) {
-  const line = lineOf(key, value);
-  const variable = variableOf(key);
+/** Where a value of this source is changed, and what to write there; and the other way. */
+function waysTo({ key, value, source }: Setting): [how: string, text: string][] {
+  const file = "Write this into config.toml in the data directory, run usher config check, and restart the service:";
+  if (source === "secret_file") return [["The secret is in a file of its own. Change that file, and restart the service. Its path is the value of:", `${variableOf(key)}_FILE`]];
+  if (source === "environment") return [["It comes from the environment, which is before the file. Change the variable, and restart the service:", `${variableOf(key)}=…`], ["Or remove the variable, and write into config.toml:", lineOf(key, value)]];
+  return [[file, lineOf(key, value)], ["Or set this variable in the environment, which is before the file:", `${variableOf(key)}=…`]];
+}
+
+function Change({ setting, close }: { setting: Setting; close: () => void }) {
   return (
-    <Dialog title={key} close={close}>
+    <Dialog title={setting.key} close={close}>
       <div class="form">
-        <p>
-          {source === "environment"
-            ? "It comes from the environment, which is before the file. Change the variable, and restart the service:"
-            : "Write this into config.toml in the data directory, run usher config check, and restart the service:"}
-        </p>
-        <div class="snippet">
-          <pre tabIndex={0}>{source === "environment" ? `${variable}=…` : line}</pre>
-          <Copy text={source === "environment" ? variable : line} />
-        </div>
-        <p class="muted">
-          {source === "environment" ? "Or remove the variable, and write into config.toml:" : "Or set this variable in the environment, which is before the file:"}
-        </p>
-        <pre tabIndex={0}>{source === "environment" ? line : `${variable}=…`}</pre>
+        {waysTo(setting).map(([how, text]) => (
+          <div key={how}>
+            <p>{how}</p>
+            <div class="snippet"><pre tabIndex={0}>{text}</pre><Copy text={text} /></div>
+          </div>
+        ))}
       </div>
     </Dialog>
   );

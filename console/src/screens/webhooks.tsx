@@ -216,7 +216,7 @@ function DeliveryFacts(delivery: Delivery) {
       <Fact name="Event">{delivery.type}</Fact>
       <Fact name="Happened"><Time at={delivery.timestamp} /></Fact>
       <Fact name="Id"><Id>{delivery.id}</Id></Fact>
-      <Fact name="Stream"><Id to={`/payments/${delivery.stream_id}`}>{delivery.stream_id}</Id></Fact>
+      <Fact name="Stream"><Id {...(delivery.type === "StatusUpdate" ? { to: `/payments/${delivery.stream_id}` } : {})}>{delivery.stream_id}</Id></Fact>
     </Facts>
   );
 }

@@ -44,7 +44,7 @@ interface ActionProps {
   /** The word on the button: what it does. */
   verb: string;
   danger?: boolean;
-  /** Money, keys and the like: the passkey is asked for again first. */
+  /** Money, keys and the like: a fresh login is needed first. */
   sensitive?: boolean;
   disabled?: boolean;
   action: () => Promise<void>;
@@ -58,8 +58,8 @@ export function Action({ title, children, verb, danger, sensitive, disabled, act
   if (sensitive && needsStepUp(session)) {
     return (
       <Dialog title={title} close={close}>
-        <p>This is protected: confirm first that it is you. You come back to this screen.</p>
-        <footer><Button run={close}>Cancel</Button><Button primary run={stepUp}>Confirm with your passkey</Button></footer>
+        <p>This needs a login of the last minutes. Log in again; you come back to this screen.</p>
+        <footer><Button run={close}>Cancel</Button><Button primary run={stepUp}>Log in again</Button></footer>
       </Dialog>
     );
   }
