@@ -52,13 +52,8 @@ export function Account() {
             { name: "Began", cell: ({ began_at }) => <Time at={began_at} /> },
             { name: "Last used", cell: ({ last_used_at }) => <Time at={last_used_at} ago />, kind: "grow" },
             { name: "This one", cell: ({ current }) => (current ? <Badge tone="good">This browser</Badge> : "") },
-            {
-              name: "Actions",
-              kind: "actions",
-              cell: ({ id, current }) =>
-                !current && <Button small run={() => end(id)}>End</Button>,
-            },
           ]}
+          actions={({ id, current }) => !current && <Button small run={() => end(id)}>End</Button>}
         />
       </Card>
       {ending && (
@@ -70,7 +65,6 @@ export function Account() {
           action={async () => {
             await endSession(ending);
             context?.reload();
-            end(undefined);
           }}
         >
           <p>The browser that has it has to log in again. What it has begun continues.</p>

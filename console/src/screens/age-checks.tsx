@@ -40,17 +40,8 @@ export function AgeChecks() {
           { name: "Status", kind: "rest", cell: ({ status }) => <Status of={status} /> },
           { name: "Since", kind: "rest", cell: ({ created_at }) => <Time at={created_at} ago /> },
           { name: "Ends", cell: ({ expires_at }) => <Time at={expires_at} ago /> },
-          ...(may
-            ? [
-                {
-                  name: "Actions",
-                  kind: "actions" as const,
-                  cell: (check: Check) =>
-                    check.status === "open" && <>{button(check, "reject")}{button(check, "approve")}</>,
-                },
-              ]
-            : []),
         ]}
+        actions={may && ((check) => check.status === "open" && <>{button(check, "reject")}{button(check, "approve")}</>)}
         empty={<Empty icon="checks" title={wanted ? "No open check has this number" : "Nobody waits"} text={wanted ? "Ask the user to read it again." : "Checks that your staff decides appear here by themselves."} />}
       />
       {decided && (
@@ -63,7 +54,6 @@ export function AgeChecks() {
             const body = { decision: decided.decision, ...(reason && decided.decision === "reject" ? { reason } : {}) };
             await call("POST", `/verification/sessions/${encodeURIComponent(decided.check.session_id)}/decision`, body);
             list.reload();
-            decide(undefined);
           }}
         >
           <p>

@@ -52,7 +52,6 @@ export function Approvals() {
           action={async () => {
             await call("POST", `/approvals/${decided.approval.stream_id}`, { decision: decided.decision });
             list.reload();
-            decide(undefined);
           }}
         >
           <p>{decided.decision === "approve" ? "The payment goes on at once, and cannot be taken back." : "It ends unpaid. Until the same invoice has expired, it cannot be asked for again."}</p>

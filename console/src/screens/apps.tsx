@@ -45,22 +45,14 @@ export function Apps() {
           { name: "Users come back to", kind: "grow", cell: ({ redirect_uris }) => <Text>{redirect_uris.join("  ")}</Text> },
           { name: "Kind", kind: "rest", cell: (app) => <Badge>{app.public ? "public" : "with a secret"}</Badge> },
           { name: "From", kind: "rest", cell: ({ source }) => <Badge>{source}</Badge> },
-          {
-            name: "Actions",
-            kind: "actions",
-            cell: (app) => (
-              <>
-                <Button small run={() => show({ app })}>Settings</Button>
-                {may && app.source !== "configuration" && (
-                  <>
-                    <Button small run={() => edit(app)}>Change…</Button>
-                    <Button small run={() => remove(app)}>Remove…</Button>
-                  </>
-                )}
-              </>
-            ),
-          },
         ]}
+        actions={(app) => (
+          <>
+            <Button small run={() => show({ app })}>Settings</Button>
+            {may && app.source !== "configuration" && <Button small run={() => edit(app)}>Change…</Button>}
+            {may && app.source !== "configuration" && <Button small run={() => remove(app)}>Remove…</Button>}
+          </>
+        )}
         empty={<Empty icon="apps" title="No apps yet" text="Gitea, Synapse, JupyterHub, anything behind Apache, and any app with an OpenID Connect library can let your users log in." />}
       />
       <Consents />
@@ -86,7 +78,6 @@ export function Apps() {
           action={async () => {
             await call("DELETE", `/oidc/clients/${encodeURIComponent(removed.client_id)}`);
             apps.reload();
-            remove(undefined);
           }}
         >
           <p>Nobody can log in to it any more, and all its tokens become invalid at once.</p>
@@ -120,8 +111,8 @@ function Consents() {
           { name: "User", cell: ({ main_key }) => <UserLink of={main_key} /> },
           { name: "Scopes", kind: "grow", cell: ({ scopes }) => <Text>{scopes.join(" ")}</Text> },
           { name: "Agreed", kind: "rest", cell: ({ agreed_at }) => <Time at={agreed_at} /> },
-          { name: "Actions", kind: "actions", cell: (consent) => may && <Button small run={() => revoke(consent)}>Revoke…</Button> },
         ]}
+        actions={(consent) => may && <Button small run={() => revoke(consent)}>Revoke…</Button>}
         empty={null}
       />
       {revoked && (
@@ -135,7 +126,6 @@ function Consents() {
             const { client_id, main_key } = revoked;
             await call("DELETE", "/oidc/consents", { client_id, main_key });
             consents.reload();
-            revoke(undefined);
           }}
         >
           <p>The app's codes and tokens for this user stop working. The user is asked again at the next login.</p>

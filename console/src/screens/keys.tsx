@@ -52,21 +52,8 @@ export function Keys() {
           { name: "May", kind: "grow", cell: (key) => <Limits {...key} /> },
           { name: "Last used", kind: "rest", cell: ({ last_used_at }) => <Time at={last_used_at} ago /> },
           { name: "Expires", kind: "rest", cell: ({ expires_at }) => <Time at={expires_at} /> },
-          ...(may
-            ? [
-                {
-                  name: "Actions",
-                  kind: "actions" as const,
-                  cell: (key: Key) => (
-                    <>
-                      <Button small run={() => rotate(key)}>Rotate…</Button>
-                      <Button small run={() => revoke(key)}>Revoke…</Button>
-                    </>
-                  ),
-                },
-              ]
-            : []),
         ]}
+        actions={may && ((key) => <><Button small run={() => rotate(key)}>Rotate…</Button><Button small run={() => revoke(key)}>Revoke…</Button></>)}
         empty={<Empty icon="keys" title="No keys yet" text="The token of the configuration may do everything: keep it for yourself, and give your app a key." />}
       />
       {keys.data && keys.data.configured.length > 0 && (
@@ -113,7 +100,6 @@ export function Keys() {
           action={async () => {
             await call("DELETE", `/keys/${encodeURIComponent(revoked.id)}`);
             keys.reload();
-            revoke(undefined);
           }}
         >
           <p>The program that has it can do nothing from now on; its connections end. Payments of it that wait for an approval are declined.</p>

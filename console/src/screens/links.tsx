@@ -160,7 +160,6 @@ export function LinkScreen({ id }: { id: string }) {
           action={async () => {
             await call("DELETE", `/payment-links/${id}`);
             list.reload();
-            end(false);
           }}
         >
           <p>It gives out no more invoices, and cannot be opened again. An invoice that was given out before can still be paid, for five minutes.</p>

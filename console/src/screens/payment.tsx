@@ -190,6 +190,7 @@ function Refund({ payment, left, close }: { payment: Payment; left: number; clos
   return (
     <Action
       title="Refund"
+      stays
       verb={amount ? `Refund ${sats(amount * 1000)}` : "Refund"}
       danger
       sensitive

@@ -43,17 +43,8 @@ export function Relays() {
           { name: "Why", kind: "rest", cell: ({ origin }) => <Badge>{origin}</Badge> },
           { name: "Hears wallets", kind: "rest", cell: ({ subscribed }) => (subscribed ? "yes" : "not yet") },
           { name: "To send", kind: "number", cell: ({ queued }) => count(queued) },
-          ...(may
-            ? [
-                {
-                  name: "Actions",
-                  kind: "actions" as const,
-                  cell: (relay: Relay) =>
-                    relay.origin !== "user" && <Button small run={() => remove(relay)}>Remove…</Button>,
-                },
-              ]
-            : []),
         ]}
+        actions={may && ((relay) => relay.origin !== "user" && <Button small run={() => remove(relay)}>Remove…</Button>)}
         empty={<Empty icon="relays" title="No relays" text="Without one, few users can be reached: add one." />}
       />
       {adding && (
@@ -65,7 +56,6 @@ export function Relays() {
             await call("POST", "/relays", { relay: address.trim() });
             relays.reload();
             setAddress("wss://");
-            add(false);
           }}
         >
           <p>New login links name it, and what waits is sent to it as well. It stays after a restart.</p>
@@ -81,7 +71,6 @@ export function Relays() {
           action={async () => {
             await call("DELETE", "/relays", { relay: removed.relay });
             relays.reload();
-            remove(undefined);
           }}
         >
           <p><Text>{removed.relay}</Text></p>

@@ -68,8 +68,8 @@ function Values({ settings }: { settings: Setting[] }) {
           { name: "Setting", cell: ({ key }) => <code>{key}</code> },
           { name: "Value", kind: "grow", cell: ({ value }) => (isSet(value) ? <Text>{textOf(value)}</Text> : <span class="muted">not set</span>) },
           { name: "From", cell: ({ source }) => <Badge tone={source === "default" ? "plain" : "good"}>{source}</Badge> },
-          { name: "Actions", kind: "actions", cell: (setting) => <Button small run={() => change(setting)}>How to change</Button> },
         ]}
+        actions={(setting) => <Button small run={() => change(setting)}>How to change</Button>}
         empty={<Empty icon="search" title="Nothing found" />}
       />
       {changed && <Change setting={changed} close={() => change(undefined)} />}
@@ -90,10 +90,7 @@ function Change({ setting, close }: { setting: Setting; close: () => void }) {
     <Dialog title={setting.key} close={close}>
       <div class="form">
         {waysTo(setting).map(([how, text]) => (
-          <div key={how}>
-            <p>{how}</p>
-            <div class="snippet"><pre tabIndex={0}>{text}</pre><Copy text={text} /></div>
-          </div>
+          <div key={how}><p>{how}</p><div class="snippet"><pre tabIndex={0}>{text}</pre><Copy text={text} /></div></div>
         ))}
       </div>
     </Dialog>
@@ -171,7 +168,6 @@ function Look({ settings }: { settings: Setting[] }) {
           action={async () => {
             await call("PUT", "/profile", Object.fromEntries(PROFILE.map(([name]) => [name, profile[name].trim() || null])));
             setDone(true);
-            publish(false);
           }}
         >
           <p>It replaces the service's profile on your relays. Users' wallets and others show it from then on.</p>
@@ -214,14 +210,8 @@ function People() {
             { name: "Key", kind: "grow", cell: ({ key }) => <Id>{key}</Id> },
             { name: "From", kind: "rest", cell: ({ source }) => <Badge>{source}</Badge> },
             { name: "Last used", kind: "rest", cell: ({ last_used_at }) => <Time at={last_used_at} ago /> },
-            {
-              name: "Actions",
-              kind: "actions",
-              cell: (operator) =>
-                may &&
-                operator.source !== "configuration" && <Button small run={() => remove(operator)}>Remove…</Button>,
-            },
           ]}
+          actions={(operator) => may && operator.source !== "configuration" && <Button small run={() => remove(operator)}>Remove…</Button>}
           empty={<Empty title="Nobody yet" />}
         />
       </Card>
@@ -248,7 +238,6 @@ function People() {
           action={async () => {
             await call("DELETE", `/operators/${removed.key}`);
             people.reload();
-            remove(undefined);
           }}
         >
           <p>Their sessions end at once, and they cannot log in to the console again.</p>
@@ -274,6 +263,7 @@ function Invite({ close, done }: { close: () => void; done: () => void }) {
   return (
     <Action
       title="Invite a colleague"
+      stays
       verb="Make an invitation"
       sensitive
       close={close}

@@ -75,7 +75,6 @@ export function SubscriptionScreen({ id }: { id: string }) {
           action={async () => {
             await call("POST", "/payments/recurring/close", { subscription_id: id, main_key: data.main_key, subkeys: [] });
             subscription.reload();
-            end(false);
           }}
         >
           <p>No further payment is asked for, and the user's wallet is told. It cannot be opened again: the user would have to agree to a new one.</p>

@@ -34,8 +34,8 @@ export function Tickets() {
             { name: "Amount", kind: "number", cell: ({ amount, unit }) => <strong>{`${count(amount)} ${unit}`}</strong> },
             { name: "Mint", kind: "grow", cell: ({ mint_url }) => <Text>{mint_url}</Text> },
             { name: "Set aside", kind: "rest", cell: ({ set_aside }) => (set_aside ? <span title="The mint says that it is spent, and you have not spent it">{count(set_aside)}</span> : <span class="muted">—</span>) },
-            ...(may ? [{ name: "Actions", kind: "actions" as const, cell: (balance: Balance) => balance.amount > 0 && <Button small run={() => withdraw(balance)}>Withdraw…</Button> }] : []),
           ]}
+          actions={may && ((balance) => balance.amount > 0 && <Button small run={() => withdraw(balance)}>Withdraw…</Button>)}
           empty={<Empty title="Nothing" text="What you redeem or take back is kept here." />}
         />
       </Card>
@@ -52,8 +52,8 @@ export function Tickets() {
             { name: "Mint", kind: "rest", cell: ({ mint_url }) => <Text>{mint_url}</Text> },
             { name: "Sent", kind: "rest", cell: ({ created_at }) => <Time at={created_at} /> },
             { name: "Until", kind: "number", cell: ({ expires_at }) => <Time at={expires_at} /> },
-            ...(may ? [{ name: "Actions", kind: "actions" as const, cell: (ticket: Outgoing) => ticket.status !== "reclaiming" && <Button small run={() => reclaim(ticket)}>Reclaim…</Button> }] : []),
           ]}
+          actions={may && ((ticket) => ticket.status !== "reclaiming" && <Button small run={() => reclaim(ticket)}>Reclaim…</Button>)}
           empty={<Empty icon="tickets" title="None" text="Every ticket that was sent is redeemed or taken back." />}
         />
       </Card>
@@ -69,7 +69,6 @@ export function Tickets() {
             await call("POST", `/cashu/outgoing/${reclaimed.stream_id}/reclaim`, {});
             outgoing.reload();
             balances.reload();
-            reclaim(undefined);
           }}
         >
           <p>The mint exchanges the ticket, so that the user can no longer redeem it; its value goes to your balance. If the user was faster, you are told.</p>
@@ -95,6 +94,7 @@ function Withdraw({ balance, close, done }: { balance: Balance; close: () => voi
   return (
     <Action
       title="Withdraw tickets"
+      stays
       verb={`Withdraw ${count(number)} ${balance.unit}`}
       sensitive
       disabled={number < 1 || number > balance.amount}

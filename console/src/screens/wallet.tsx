@@ -154,6 +154,7 @@ function Address({ close }: { close: () => void }) {
     return (
       <Action
         title="A new address"
+        stays
         verb="Show an address"
         close={close}
         action={async () => setMade((await call<Schemas["BitcoinAddress"]>("POST", "/wallet/addresses", {}, { key })).address)}
@@ -218,7 +219,6 @@ function Open({ spendable, close, done }: { spendable: number; close: () => void
       action={async () => {
         await call("POST", "/wallet/channels", { amount: (amount ?? 0) * 1000, ...(peer.trim() ? { peer: peer.trim() } : {}) }, { key });
         done();
-        close();
       }}
     >
       <p>
@@ -243,7 +243,6 @@ function Close({ channel, close, done }: { channel: Channel; close: () => void; 
       action={async () => {
         await call("POST", `/wallet/channels/${channel.channel_id}/close`, force ? { force } : {});
         done();
-        close();
       }}
     >
       <p>
@@ -262,6 +261,7 @@ function Cost({ close }: { close: () => void }) {
   return (
     <Action
       title="What does receiving cost?"
+      stays
       verb="Ask"
       disabled={amount === undefined}
       close={close}

@@ -90,7 +90,6 @@ export function Webhooks({ query }: { query: URLSearchParams }) {
           close={() => test(false)}
           action={async () => {
             setSent((await call<{ event_id: string }>("POST", "/webhooks/test")).event_id);
-            test(false);
           }}
         >
           <p>Posts an event of the type `Test` to your app, signed like any other. Your app should answer with success and do nothing.</p>
@@ -122,7 +121,6 @@ function ResendAll({ deliveries, close, done }: { deliveries: Delivery[]; close:
       });
     }
     done();
-    close();
   };
   return (
     <Action title="Send again" verb={`Send ${plural(chosen.length, "delivery", "deliveries")}`} disabled={chosen.length === 0} close={close} action={action}>

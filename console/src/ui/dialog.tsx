@@ -47,12 +47,14 @@ interface ActionProps {
   /** Money, keys and the like: a fresh login is needed first. */
   sensitive?: boolean;
   disabled?: boolean;
+  /** Stays open after the action, to show what came of it. */
+  stays?: boolean;
   action: () => Promise<void>;
   close: () => void;
 }
 
 /** Asks before something changes, does it, and shows the service's reason if it is refused. */
-export function Action({ title, children, verb, danger, sensitive, disabled, action, close }: ActionProps) {
+export function Action({ title, children, verb, danger, sensitive, disabled, stays, action, close }: ActionProps) {
   const { busy, error, run } = useAction();
   const session = useSession();
   if (sensitive && needsStepUp(session)) {
@@ -68,7 +70,7 @@ export function Action({ title, children, verb, danger, sensitive, disabled, act
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (!busy && !disabled) void run(action);
+          if (!busy && !disabled) void run(action).then((done) => done && !stays && close());
         }}
       >
         {children}

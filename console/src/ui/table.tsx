@@ -7,7 +7,7 @@ export interface Column<T> {
   name: string;
   cell: (row: T) => ComponentChildren;
   /** `number`: to the right. `grow`: takes what is left, and is cut off. `rest`: not on phones. */
-  kind?: "number" | "grow" | "rest" | "actions";
+  kind?: "number" | "grow" | "rest";
 }
 
 interface TableProps<T> {
@@ -17,6 +17,8 @@ interface TableProps<T> {
   id: (row: T) => string;
   /** Where a click on a row leads. */
   to?: (row: T) => string;
+  /** The buttons of a row, if there are any. */
+  actions?: false | ((row: T) => ComponentChildren);
   empty: ComponentChildren;
   error?: unknown;
   loading?: boolean;
@@ -27,7 +29,7 @@ interface TableProps<T> {
 /** Rows in the page at once: more are shown on demand, so that a list of thousands stays fast. */
 const STEP = 200;
 
-export function Table<T>({ caption, columns, rows, id, to, empty, error, loading, reload, more }: TableProps<T>) {
+export function Table<T>({ caption, columns, rows, id, to, actions, empty, error, loading, reload, more }: TableProps<T>) {
   const [shown, setShown] = useState(STEP);
   const fresh = useFresh(rows, id);
   if (rows === undefined) return error ? <Failure error={error} retry={reload} /> : <Loading lines={8} />;
@@ -46,15 +48,15 @@ export function Table<T>({ caption, columns, rows, id, to, empty, error, loading
             <caption class="hidden">{caption}</caption>
             <thead role="rowgroup">
               <tr role="row">
-                {columns.map(({ name, kind }) => (
-                  <th key={name} role="columnheader" scope="col" class={kind}>{kind === "actions" ? <span class="hidden">{name}</span> : name}</th>
-                ))}
+                {columns.map(({ name, kind }) => <th key={name} role="columnheader" scope="col" class={kind}>{name}</th>)}
+                {actions && <th role="columnheader" scope="col" class="actions"><span class="hidden">Actions</span></th>}
               </tr>
             </thead>
             <tbody role="rowgroup">
               {rows.slice(0, shown).map((row) => (
                 <tr role="row" key={id(row)} class={`${to ? "linked" : ""} ${fresh.has(id(row)) ? "fresh" : ""}`} onClick={(event) => open(event, row)}>
                   {columns.map(({ name, kind, cell }) => <td key={name} role="cell" class={kind}>{cell(row)}</td>)}
+                  {actions && <td role="cell" class="actions">{actions(row)}</td>}
                 </tr>
               ))}
             </tbody>
