@@ -137,7 +137,7 @@ export function LinkScreen({ id }: { id: string }) {
             <Text>{link.description}</Text>
           </div>
         </Card>
-        <Card title="Details">
+        <Card title="Details" class="screen-only">
           <Facts>
             <Fact name="Status"><Status of={link.status === "open" ? "link_open" : link.status} /></Fact>
             <Fact name="Page"><Id whole>{link.page_url}</Id></Fact>
@@ -177,7 +177,7 @@ function PaidAt({ id, payments }: { id: string; payments: number }) {
   const page = useResource<Schemas["EventPage"]>(`/events/${id}?after=${from}&limit=1000`, { live: ["StatusUpdate"] });
   const paid = page.data && [...page.data.events].reverse();
   return (
-    <Card title="Payments">
+    <Card title="Payments" class="screen-only">
       <Table
         caption="Payments at this link, the newest first"
         rows={paid}

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { useMay } from "../access.ts";
+import { useMay, useSession } from "../access.ts";
 import { call, codeOf, get } from "../api.ts";
 import { amountIn, clockTime, dayOf, fullTime, parseAmount, sats } from "../format.ts";
 import { useLoaded, useResource } from "../hooks.ts";
@@ -213,6 +213,7 @@ function Refund({ payment, left, close }: { payment: Payment; left: number; clos
 
 /** A receipt to print, of a payment that was paid. */
 export function ReceiptScreen({ id }: { id: string }) {
+  const { service } = useSession();
   const receipt = useResource<Schemas["Receipt"]>(`/payments/${encodeURIComponent(id)}/receipt`);
   return (
     <Screen
@@ -229,6 +230,7 @@ export function ReceiptScreen({ id }: { id: string }) {
         <Loaded {...receipt}>
           {(paid) => (
             <Facts>
+              {service && <Fact name="From"><Text>{service}</Text></Fact>}
               <Fact name="Paid">
                 <strong>{paid.amount !== undefined && paid.currency ? `${amountIn(paid.amount, paid.currency)} (${sats(paid.amount_millisats)})` : sats(paid.amount_millisats)}</strong>
               </Fact>
