@@ -4,17 +4,29 @@
 const BITCOIN = 1e11;
 const DAY = 86_400;
 
+/** To make a formatter takes longer than all else about a row: each is made once. */
+const formats = new Map<string, unknown>();
+function once<T>(key: string, make: () => T): T {
+  const known = formats.get(key) as T | undefined;
+  if (known !== undefined) return known;
+  const made = make();
+  formats.set(key, made);
+  return made;
+}
+const plain = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
+
 /** `1,234 sat`; fractions of a sat only where there are some. */
 export function sats(millisats: number, unit = true): string {
-  const text = (millisats / 1000).toLocaleString("en", { maximumFractionDigits: 3 });
+  const text = plain.format(millisats / 1000);
   return unit ? `${text} sat` : text;
 }
 
 /** About how much that is in a currency, at the price of one bitcoin. */
 export function money(millisats: number, price: number, currency: string): string {
   const value = (millisats / BITCOIN) * price;
-  const digits = value !== 0 && Math.abs(value) < 1 ? { maximumSignificantDigits: 2 } : {};
-  return new Intl.NumberFormat(undefined, { style: "currency", currency, ...digits }).format(value);
+  const isSmall = value !== 0 && Math.abs(value) < 1;
+  const digits = isSmall ? { maximumSignificantDigits: 2 } : {};
+  return once(`${currency} ${isSmall}`, () => new Intl.NumberFormat(undefined, { style: "currency", currency, ...digits })).format(value);
 }
 
 /** An amount in the unit in which it was asked for: millisats, sats, or the minor unit of a currency. */
@@ -23,7 +35,7 @@ export function amountIn(amount: number, currency: string): string {
   if (unit === "MILLISATS") return sats(amount);
   if (unit === "SATS") return sats(amount * 1000);
   const format = currencyFormat(unit);
-  if (!format) return `${amount.toLocaleString("en")} ${unit}`;
+  if (!format) return `${plain.format(amount)} ${unit}`;
   return format.format(amount / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2));
 }
 
@@ -40,16 +52,17 @@ export function parseAmount(text: string, currency: string): number | undefined 
 }
 
 function currencyFormat(currency: string): Intl.NumberFormat | undefined {
-  return /^[A-Z]{3}$/.test(currency) ? new Intl.NumberFormat(undefined, { style: "currency", currency }) : undefined;
+  if (!/^[A-Z]{3}$/.test(currency)) return undefined;
+  return once(currency, () => new Intl.NumberFormat(undefined, { style: "currency", currency }));
 }
 
-export const count = (number: number) => number.toLocaleString("en");
+export const count = (number: number) => plain.format(number);
 
 /** `1 payment`, `2 payments`. */
 export const plural = (number: number, one: string, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
 
 const at = (seconds: number, options: Intl.DateTimeFormatOptions) =>
-  new Intl.DateTimeFormat("en-GB", { ...options, hourCycle: "h23" }).format(seconds * 1000);
+  once(JSON.stringify(options), () => new Intl.DateTimeFormat("en-GB", { ...options, hourCycle: "h23" })).format(seconds * 1000);
 
 /** A time in the browser's zone: the hour of today, the day and hour of this year, or the date. */
 export function shortTime(seconds: number, now: number): string {

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from "preact";
+import { Component, type ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { go } from "../router.tsx";
 import { Failure, Loading } from "./states.tsx";
@@ -33,10 +33,6 @@ export function Table<T>({ caption, columns, rows, id, to, actions, empty, error
   const [shown, setShown] = useState(STEP);
   const fresh = useFresh(rows, id);
   if (rows === undefined) return error ? <Failure error={error} retry={reload} /> : <Loading lines={8} />;
-  const open = (event: MouseEvent, row: T) => {
-    if (!to || (event.target as Element).closest("a,button,input,label")) return;
-    if (!getSelection()?.toString()) go(to(row));
-  };
   return (
     <>
       {error !== undefined && <Failure error={error} retry={reload} />}
@@ -54,10 +50,7 @@ export function Table<T>({ caption, columns, rows, id, to, actions, empty, error
             </thead>
             <tbody role="rowgroup">
               {rows.slice(0, shown).map((row) => (
-                <tr role="row" key={id(row)} class={`${to ? "linked" : ""} ${fresh.has(id(row)) ? "fresh" : ""}`} onClick={(event) => open(event, row)}>
-                  {columns.map(({ name, kind, cell }) => <td key={name} role="cell" class={kind}>{cell(row)}</td>)}
-                  {actions && <td role="cell" class="actions">{actions(row)}</td>}
-                </tr>
+                <Row key={id(row)} row={row} columns={columns} actions={actions} to={to} isFresh={fresh.has(id(row))} />
               ))}
             </tbody>
           </table>
@@ -77,6 +70,30 @@ export function Table<T>({ caption, columns, rows, id, to, actions, empty, error
       )}
     </>
   );
+}
+
+interface RowProps<T> extends Pick<TableProps<T>, "columns" | "actions" | "to"> {
+  row: T;
+  isFresh: boolean;
+}
+
+/** A row is drawn once for what it shows: with thousands of them, more rows cost only themselves. */
+class Row<T> extends Component<RowProps<T>> {
+  override shouldComponentUpdate(next: RowProps<T>) {
+    return next.row !== this.props.row || next.isFresh !== this.props.isFresh || Boolean(next.actions) !== Boolean(this.props.actions);
+  }
+  override render({ row, columns, actions, to, isFresh }: RowProps<T>) {
+    const open = (event: MouseEvent) => {
+      if (!to || (event.target as Element).closest("a,button,input,label")) return;
+      if (!getSelection()?.toString()) go(to(row));
+    };
+    return (
+      <tr role="row" class={`${to ? "linked" : ""} ${isFresh ? "fresh" : ""}`} onClick={open}>
+        {columns.map(({ name, kind, cell }) => <td key={name} role="cell" class={kind}>{cell(row)}</td>)}
+        {actions && <td role="cell" class="actions">{actions(row)}</td>}
+      </tr>
+    );
+  }
 }
 
 /** The ids that a later reading has brought: they are tinted for a moment, so that what is new is seen. */
