@@ -51,7 +51,7 @@ async function send<T>(method: string, url: string, body?: unknown, options: Cal
   // A service that is not ready describes itself in the same form as one that is.
   const isJson = type.startsWith("application/json") && (response.ok || response.status === 503);
   if (isJson) return (await response.json()) as T;
-  if (response.ok) return undefined as T;
+  if (response.ok) throw new UsherError("UNEXPECTED_RESPONSE", "The response is not from Usher.", { httpStatus: response.status });
   throw await failure(response, type);
 }
 
