@@ -94,7 +94,10 @@ async function runSteps(id, title, steps, results) {
     if (name === "payment") payments.add(results[name].stream_id);
     if (steps[at + 1]?.gate !== "return") showResponse(id, address, results[name]);
   }
-  if (["payment", "subscription", "refund"].includes(id)) say(id, "Now the phone asks. Approve it there: the events appear below.");
+  if (["payment", "subscription", "refund"].includes(id)) {
+    say(id, "Now the phone asks. Approve it there: the events appear below. ");
+    outcome(id).lastChild.append(make("a", "Open the phone", { href: "/phone", target: "_blank", rel: "noopener", className: "narrow" }));
+  }
 }
 
 /// Waits until the payment is paid; `false` if something else was begun meanwhile.
