@@ -210,9 +210,9 @@ export class Usher extends OperatorEndpoints {
     );
   }
 
-  /** Lists the payments that the service received or made: its books. */
+  /** Lists the payments that the service received or made: its books. With `q` those that are found, the last first. */
   payments(
-    filter: { from?: number; to?: number; status?: string; after?: string; limit?: number } = {},
+    filter: { from?: number; to?: number; status?: string; q?: string; after?: string; limit?: number } = {},
     options?: CallOptions,
   ): List<Schemas["PaymentList"], Schemas["BookedPayment"]> {
     return list(this.#http, "/payments", filter, options, (page) => page.payments);

@@ -108,6 +108,22 @@ export class OperatorEndpoints {
     return list(this.#http, "/audit", filter, options, (page) => page.entries);
   }
 
+  /** Lists the logins that have ended, the last first. `q` is a main key or a stream id. */
+  logins(
+    filter: { from?: number; to?: number; status?: string; q?: string; after?: string; limit?: number } = {},
+    options?: CallOptions,
+  ): List<Schemas["LoginList"], Schemas["EndedLogin"]> {
+    return list(this.#http, "/logins", filter, options, (page) => page.logins);
+  }
+
+  /** Sums up payments and logins by hour or day. */
+  summary(
+    period: { from?: number; to?: number; by?: "hour" | "day" } = {},
+    options?: CallOptions,
+  ): Promise<Schemas["Summary"]> {
+    return this.#http.call("GET", `/summary${query(period)}`, undefined, options);
+  }
+
   /** The service's own name, as it publishes it. */
   nostrJson(name?: string, options?: CallOptions): Promise<Schemas["WellKnown"]> {
     return this.#http.call("GET", `/.well-known/nostr.json${query({ name })}`, undefined, options);

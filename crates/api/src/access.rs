@@ -90,9 +90,10 @@ mod tests {
     #[test]
     fn endpoints_that_name_no_stream_say_what_they_are_about() {
         /// Endpoints that list only data of the client.
-        const FILTERED: [&str; 7] = [
+        const FILTERED: [&str; 8] = [
             "/events",
             "/key-handshake",
+            "/logins",
             "/payments",
             "/payment-links",
             "/subscriptions",

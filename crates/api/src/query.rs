@@ -11,6 +11,9 @@ use usher_engine::FieldErrors;
 use crate::problem::Problem;
 use crate::remarks::Remarks;
 
+/// The largest time in Unix seconds: the end of the year 9999.
+pub(crate) const LATEST: u64 = 253_402_300_799;
+
 /// What is read from a query.
 pub(crate) trait ReadQuery {
     /// Reads its parameters, and adds what is wrong.

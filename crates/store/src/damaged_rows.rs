@@ -6,8 +6,8 @@ use usher_engine::ports::{OpenIdRecordId, OperationKind, State, TicketJobId};
 use crate::codec::{self, Unreadable};
 use crate::damaged_row::DamagedRow;
 use crate::records::{
-    api_keys, deliveries, idempotency_records, openid_records, operations, passkeys, payment_records, ticket_rows,
-    tickets,
+    api_keys, deliveries, hourly_sums, idempotency_records, login_records, openid_records, operations, passkeys,
+    payment_records, ticket_rows, tickets,
 };
 use crate::row::Row;
 
@@ -26,7 +26,7 @@ pub(crate) struct Check {
 }
 
 /// The tables, small ones first: those affect the whole service.
-pub(crate) const CHECKS: [Check; 18] = [
+pub(crate) const CHECKS: [Check; 20] = [
     Check { table: "settings", columns: "value", from: "settings", key: &["name"], read: |row| json(row, 0) },
     Check {
         table: "api_keys",
@@ -78,6 +78,23 @@ pub(crate) const CHECKS: [Check; 18] = [
         read: |row| {
             payment_records::read(row)?;
             times(row, &[9, 10])
+        },
+    },
+    Check {
+        table: "hourly_sums",
+        columns: "hour, paid, paid_millisats, refunded_millisats, sent_millisats, unpaid, logins, logins_failed",
+        from: "hourly_sums",
+        key: &["hour"],
+        read: |row| hourly_sums::read(row).map(drop),
+    },
+    Check {
+        table: "login_records",
+        columns: "at, operation, stream, origin, status, method, app, main_key, reason",
+        from: "login_records",
+        key: &["operation"],
+        read: |row| {
+            login_records::read(row)?;
+            times(row, &[0])
         },
     },
     Check {

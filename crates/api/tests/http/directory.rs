@@ -114,7 +114,7 @@ async fn user_is_erased_and_what_stays_is_listed() {
     let user = key(KNOWN).to_hex();
     let erased = |streams: u64, relays: u64| {
         json!({
-            "streams": streams, "passkeys": 0, "remote_signers": 0, "relays": relays, "oidc_consents": 0,
+            "streams": streams, "passkeys": 0, "logins": 0, "remote_signers": 0, "relays": relays, "oidc_consents": 0,
             "oidc_records": 0,
         })
     };

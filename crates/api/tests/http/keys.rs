@@ -416,8 +416,19 @@ async fn streams_of_others_do_not_exist_for_a_key_that_sees_only_its_own() {
     let refused = socket.ask("auth", json!({ "token": other.secret })).await;
     assert_eq!(refused["type"], "error");
     assert_eq!(socket.end().await, 4001);
+    // Logins that have ended.
+    for holder in [&one, &other] {
+        let body = json!({ "main_key": key(5).to_hex(), "subkeys": [] });
+        let stream = stream_of(&holder.post("/authenticate-key", body).await.body);
+        app.approve(&app.challenge_to(key(5)).await, key(5), None).await;
+        let is_all = async || {
+            let logins = holder.get("/logins").await.body["logins"].as_array().unwrap().clone();
+            logins.iter().map(|login| login["stream_id"].as_str().unwrap()).eq([stream.as_str()])
+        };
+        until(is_all).await;
+    }
     // What is about the whole service.
-    for path in ["/metrics", "/health/ready", "/wallet/info", "/cashu/balances", "/webhooks/deliveries"] {
+    for path in ["/metrics", "/health/ready", "/summary", "/wallet/info", "/cashu/balances", "/webhooks/deliveries"] {
         assert_eq!(one.get(path).await.code(), (403, "own_streams_only"), "{path}");
     }
 }

@@ -31,6 +31,8 @@ async fn every_list_has_pages() {
     for number in 1..=3 {
         let (_, url_token) = app.handshake(json!({})).await;
         app.scan(&url_token, key(9)).await;
+        let (_, challenge) = app.authentication(key(8)).await;
+        app.approve(&challenge, key(8), None).await;
         let ticket = token(MINT, UNIT, number, "good").0;
         for (path, body) in [
             ("/key-handshake", json!({ "static_token": number.to_string() })),
@@ -44,6 +46,7 @@ async fn every_list_has_pages() {
     for (path, names) in [
         ("/audit?", ("entries", "sequence")),
         ("/key-handshake?", ("handshakes", "stream_id")),
+        ("/logins?", ("logins", "stream_id")),
         ("/payment-links?", ("links", "stream_id")),
         ("/approvals?", ("approvals", "stream_id")),
         ("/cashu/outgoing?", ("outgoing", "stream_id")),

@@ -13,6 +13,7 @@ mod bodies;
 mod connections;
 mod directory;
 mod docs_page;
+mod ended_logins;
 mod failures;
 mod idempotency;
 mod jwt;

@@ -25,7 +25,7 @@ use crate::machine;
 use crate::payment::Payments;
 use crate::payment::link::start::PaymentLinks;
 use crate::ports::{
-    DamagedRow, ExchangeRates, LightningError, LightningInfo, LightningNode, LightningStatus, StoreError,
+    DamagedRow, ExchangeRates, HourlySums, LightningError, LightningInfo, LightningNode, LightningStatus, StoreError,
 };
 use crate::subscription::subscriptions::Subscriptions;
 use crate::ticket::tickets::Tickets;
@@ -139,6 +139,15 @@ impl Engine {
         position: Option<ErasurePosition>,
     ) -> Result<ErasedUser, StoreError> {
         self.erasure.erase(main_key, position).await
+    }
+
+    /// The sums of the hours with these numbers since the Unix epoch, from `from` on and before `to`, in their order;
+    /// without those in which nothing happened.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn hourly_sums(&self, from: u64, to: u64) -> Result<Vec<HourlySums>, StoreError> {
+        self.core.store.hourly_sums(from, to).await
     }
 
     /// Returns when a vital task has panicked: operations no longer end, so the process should restart.

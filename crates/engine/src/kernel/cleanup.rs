@@ -72,6 +72,7 @@ impl Cleanup {
         remove("correlation keys", || self.core.store.forget_kept_keys(now, BATCH)).await;
         let booked = now.minus(self.payment_records_kept);
         remove("payments in the books", || self.core.store.forget_payment_records(booked, BATCH)).await;
+        remove("records of logins", || self.core.store.forget_login_records(retained, BATCH)).await;
         remove("relays of users", || self.core.store.forget_user_relays(now.minus(USER_RELAYS_KEPT), BATCH)).await;
     }
 

@@ -298,10 +298,14 @@ partly! {
         forget_passkeys(main_key: &PublicKey) -> usize;
         forget_unused_passkeys(before: UnixMillis, limit: usize) -> usize;
         payment_records(filter: PaymentFilter, after: Option<StreamId>, limit: usize) -> Vec<BookedPayment>;
+        newest_payments(search: &PaymentSearch, filter: PaymentFilter, before: Option<PaymentPosition>, limit: usize) -> Vec<BookedPayment>;
         payment_record(id: StreamId) -> Option<BookedPayment>;
         refunded(payment: StreamId) -> u64;
         is_paid(hash: PaymentHash) -> bool;
         forget_payment_records(before: UnixMillis, limit: usize) -> usize;
+        hourly_sums(from: u64, to: u64) -> Vec<HourlySums>;
+        login_records(filter: LoginFilter, after: Option<LoginPosition>, limit: usize) -> Vec<EndedLogin>;
+        forget_login_records(before: UnixMillis, limit: usize) -> usize;
         remove_finished(finished_before: UnixMillis, limit: usize) -> usize;
         remove_eventless(kind: OperationKind, finished_before: UnixMillis, limit: usize) -> usize;
         remove_events(stream: StreamId, before: UnixMillis, limit: usize) -> usize;

@@ -5,7 +5,17 @@ use std::sync::Arc;
 
 use super::requester::Requester;
 use crate::StreamId;
-use crate::ports::{BookedPayment, CorrelationKey, PaymentFilter, Store, StoreError, StoredOperation};
+use crate::ports::{
+    BookedPayment, CorrelationKey, EndedLogin, LoginFilter, LoginPosition, LoginRecordStatus, PaymentFilter,
+    PaymentSearch, Store, StoreError, StoredOperation,
+};
+
+/// Most records of logins read for a page of those with a status, or of a requester.
+const LOGINS_SEARCHED: usize = 5_000;
+
+/// Payments read at once, and at most, for a page of a search: in batches, so that no read takes long.
+const PAYMENTS_READ: usize = 1_000;
+const PAYMENTS_SEARCHED: usize = 20_000;
 
 /// The store. Each of its own methods replaces one of the [`Store`]'s that returns data of an operation, and hides what
 /// its requester may not see. (Events are read with a [`ShownStream`](super::event_feed::ShownStream).)
@@ -67,12 +77,73 @@ impl RequestedStore {
         Ok((shown, next))
     }
 
+    /// The visible and wanted ones among a bounded number of these payments before `after`, the last first, at most
+    /// `limit`; and the `after` of the next page, if there may be more.
+    pub(crate) async fn payments_found(
+        &self,
+        requester: &Requester,
+        search: &PaymentSearch,
+        filter: PaymentFilter,
+        is_wanted: impl Fn(&BookedPayment) -> bool,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<(Vec<BookedPayment>, Option<StreamId>), StoreError> {
+        let mut found = Vec::new();
+        let mut position = match after {
+            None => None,
+            Some(after) => match self.0.payment_record(after).await? {
+                Some(payment) => Some((payment.created_at, after)),
+                // It has left the books since, and so have those before it.
+                None => return Ok((found, None)),
+            },
+        };
+        for _ in 0..PAYMENTS_SEARCHED / PAYMENTS_READ {
+            let read = self.0.newest_payments(search, filter, position, PAYMENTS_READ).await?;
+            let is_last = read.len() < PAYMENTS_READ;
+            for payment in read {
+                position = Some((payment.created_at, payment.stream_id));
+                if is_wanted(&payment) && self.shows(requester, payment.stream_id).await? {
+                    found.push(payment);
+                }
+                if found.len() >= limit {
+                    return Ok((found, position.map(|(_, stream)| stream)));
+                }
+            }
+            if is_last {
+                return Ok((found, None));
+            }
+        }
+        Ok((found, position.map(|(_, stream)| stream)))
+    }
+
     pub(crate) async fn payment_record(
         &self,
         requester: &Requester,
         id: StreamId,
     ) -> Result<Option<BookedPayment>, StoreError> {
         if self.shows(requester, id).await? { self.0.payment_record(id).await } else { Ok(None) }
+    }
+
+    /// The visible records of logins with this status, the last first, at most `limit`, among a bounded number after
+    /// `after`; and the `after` of the next page, if there may be more.
+    pub(crate) async fn login_records(
+        &self,
+        requester: &Requester,
+        filter: LoginFilter,
+        status: Option<LoginRecordStatus>,
+        after: Option<LoginPosition>,
+        limit: usize,
+    ) -> Result<(Vec<EndedLogin>, Option<LoginPosition>), StoreError> {
+        let selects = status.is_some() || !requester.sees(None);
+        let most = if selects { limit.max(LOGINS_SEARCHED) } else { limit };
+        let mut found = self.0.login_records(filter, after, most).await?;
+        let mut next = found.last().map(|login| login.position).filter(|_| found.len() == most);
+        found.retain(|login| requester.sees(login.origin) && status.is_none_or(|status| login.record.status == status));
+        if found.len() > limit {
+            found.truncate(limit);
+            next = found.last().map(|login| login.position);
+        }
+        Ok((found, next))
     }
 
     /// Whether the requester may see this stream. A missing or unreadable one has no origin.

@@ -2,7 +2,7 @@
 //!
 //! | data | result |
 //! | --- | --- |
-//! | session with a remote signer, passkeys, consents, sessions and tokens of the OpenID Connect provider | removed in one transaction |
+//! | session with a remote signer, passkeys, records of logins, consents, sessions and tokens of the OpenID Connect provider | removed in one transaction |
 //! | finished operations of the user, with their events and deliveries | removed, as after their retention |
 //! | the user's relays | removed, unless an operation of theirs is open |
 //! | everything else with the user's key | kept, and listed with the reason |

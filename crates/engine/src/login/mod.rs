@@ -3,6 +3,7 @@
 pub(crate) mod authentication;
 pub(crate) mod browser_requests;
 pub(crate) mod codes;
+pub(crate) mod ended_logins;
 pub(crate) mod handshake_urls;
 pub(crate) mod key_handshake;
 pub(crate) mod linked_changes;

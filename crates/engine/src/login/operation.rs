@@ -154,11 +154,7 @@ impl StateMachine for Login {
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         match input {
             _ if self.state.is_over() => StepResult::Ignored,
-            Input::Timer if now >= self.expires_at => {
-                let told = (!self.is_unused()).then(|| self.tell_timeout(now));
-                self.end(LoginState::Expired);
-                StepResult::Stepped(told.into_iter().chain([Effect::Finish]).collect())
-            }
+            Input::Timer if now >= self.expires_at => StepResult::Stepped(self.time_out(now)),
             // Input between the expiry and the timer is ignored.
             _ if now >= self.expires_at => StepResult::Ignored,
             Input::Signal(Signal::Close) if self.origin.reusable().is_some() => {
@@ -372,9 +368,7 @@ impl Login {
 
     fn decline_for(&mut self, reason: &str, method: LoginMethod, now: UnixMillis) -> Result<Vec<Effect>, LoginOver> {
         self.check_open(now)?;
-        let told = (!self.is_unused()).then(|| self.tell_outcome("declined", reason, method, now));
-        self.end(LoginState::Declined);
-        Ok(told.into_iter().chain([Effect::Finish]).collect())
+        Ok(self.fail(LoginState::Declined, "declined", reason, method, now))
     }
 
     fn check_open(&self, now: UnixMillis) -> Result<(), LoginOver> {

@@ -12,8 +12,8 @@ use super::ticket_call::TicketCall;
 use crate::event::NewEvent;
 use crate::event_data::EventData;
 use crate::ports::{
-    CorrelationKey, OnChainOrder, OutboxMessage, OutgoingMessage, PasskeyChange, PendingAgeCheck, SignedPayment, State,
-    UserRelays, UserSigner, WantedInvoice,
+    CorrelationKey, LoginRecord, OnChainOrder, OutboxMessage, OutgoingMessage, PasskeyChange, PendingAgeCheck,
+    SignedPayment, State, UserRelays, UserSigner, WantedInvoice,
 };
 use crate::{StreamId, UnixMillis};
 
@@ -55,6 +55,8 @@ pub enum Effect {
     KeepSigner(UserSigner),
     /// Stores a passkey, or a change of it.
     KeepPasskey(PasskeyChange),
+    /// Records how a login has ended.
+    KeepLogin(LoginRecord),
     /// Looks the watched invoice up soon.
     LookUp,
     /// Emits an event on the reserved stream.

@@ -1,7 +1,9 @@
 //! The books: payments that the service received or made, kept longer than their operations.
 
+use usher_protocol::bolt11::Invoice;
+
 use super::Payments;
-use crate::ports::{BookedPayment, PaymentFilter, StoreError};
+use crate::ports::{BookedPayment, PaymentFilter, PaymentSearch, StoreError};
 use crate::{Page, Requester, StreamId};
 
 impl Payments {
@@ -20,11 +22,61 @@ impl Payments {
         Ok(Page { items, next })
     }
 
+    /// Payments in the books before `after`, the last first, at most `limit`: those with this stream, payment hash,
+    /// invoice or reference, or else those with the text in their description, in any case of letters. A page may be
+    /// short.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn search(
+        &self,
+        requester: &Requester,
+        text: &str,
+        filter: PaymentFilter,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<Page<BookedPayment>, StoreError> {
+        let (store, text) = (&self.core.store, text.trim());
+        let has_status = |payment: &BookedPayment| filter.status.is_none_or(|status| payment.record.status == status);
+        let keys = keys(text);
+        let (items, next) = if !store.newest_payments(&keys, PaymentFilter::default(), None, 1).await?.is_empty() {
+            store.payments_found(requester, &keys, filter, has_status, after, limit).await?
+        } else if text.chars().count() < Self::MIN_SEARCHED_CHARS {
+            (Vec::new(), None)
+        } else {
+            let part = text.to_lowercase();
+            let is_wanted = |payment: &BookedPayment| {
+                has_status(payment) && payment.record.description.to_lowercase().contains(&part)
+            };
+            store.payments_found(requester, &PaymentSearch::All, filter, is_wanted, after, limit).await?
+        };
+        Ok(Page { items, next })
+    }
+
+    /// Descriptions are searched for a text of at least so many characters.
+    pub const MIN_SEARCHED_CHARS: usize = 3;
+
     /// A payment in the books.
     ///
     /// # Errors
     /// [`StoreError`].
     pub async fn booked(&self, requester: &Requester, id: StreamId) -> Result<Option<BookedPayment>, StoreError> {
         self.core.store.payment_record(requester, id).await
+    }
+}
+
+/// What a payment with this text may be found by.
+fn keys(text: &str) -> PaymentSearch {
+    let lower = text.to_lowercase();
+    let invoice = lower
+        .strip_prefix("lightning:")
+        .unwrap_or(&lower)
+        .parse::<Invoice>()
+        .ok()
+        .map(|invoice| invoice.payment_hash());
+    PaymentSearch::Keys {
+        stream: text.parse().ok(),
+        hash: invoice.or_else(|| serde_json::from_value(lower.into()).ok()),
+        reference: text.to_owned(),
     }
 }

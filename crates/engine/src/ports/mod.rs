@@ -8,10 +8,12 @@ mod damaged_row;
 mod deliveries;
 mod directory;
 mod exchange_rates;
+mod hourly_sums;
 mod idempotency_store;
 mod key_store;
 mod lightning;
 mod lightning_node;
+mod login_record;
 mod messenger;
 mod on_chain;
 mod openid_control;
@@ -44,6 +46,7 @@ pub use directory::{
     MAX_PICTURE_BYTES, Nip05, Nip05Answer, Nip05Error, Profile, ProfileChange, PublishError, WellKnown,
 };
 pub use exchange_rates::{CurrencyCode, ExchangeRate, ExchangeRates, RateUnavailable};
+pub use hourly_sums::HourlySums;
 pub use idempotency_store::{IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord};
 pub use key_store::{KeyId, KeyStore, SecretDigest, StoredKey};
 pub use lightning::{
@@ -55,6 +58,7 @@ pub use lightning_node::{
     Channel, ChannelCounts, ChannelOpening, Closures, LightningNode, NodeError, NodeState, NodeWarning, OpeningState,
     ReceivingCost, WantedChannel,
 };
+pub use login_record::{EndedLogin, LoginFilter, LoginPosition, LoginRecord, LoginRecordStatus, LoginSubject};
 pub use messenger::{Inbound, Messenger, OutgoingMessage, Via};
 pub use on_chain::{OnChainAmount, OnChainOrder, OnChainPrice, OnChainState, OnChainStatus, OnChainWish};
 pub use openid_control::{OpenIdControl, OpenIdKey, OpenIdKeyError};
@@ -64,7 +68,9 @@ pub use openid_store::{
 };
 pub use passkey::{Passkey, PasskeyChange, PasskeyCount, PasskeyCredential};
 pub use payees::{PayeeError, Payees};
-pub use payment_record::{BookedPayment, PaymentFilter, PaymentKind, PaymentRecord, PaymentRecordStatus};
+pub use payment_record::{
+    BookedPayment, PaymentFilter, PaymentKind, PaymentPosition, PaymentRecord, PaymentRecordStatus, PaymentSearch,
+};
 pub use randomness::{OsRandomness, Randomness};
 pub use relay_registry::{RelayChangeError, RelayInfo, RelayLinkState, RelayOrigin, RelayRegistry};
 pub use remote_signer::{

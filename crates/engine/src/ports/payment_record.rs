@@ -54,6 +54,25 @@ pub struct PaymentFilter {
     pub status: Option<PaymentRecordStatus>,
 }
 
+/// What payments are searched for by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PaymentSearch {
+    /// Any of these, exactly.
+    Keys {
+        /// Its stream.
+        stream: Option<StreamId>,
+        /// The payment hash of its invoice, or the id of its transaction.
+        hash: Option<PaymentHash>,
+        /// The app's own reference.
+        reference: String,
+    },
+    /// All payments.
+    All,
+}
+
+/// When a payment was requested, and its stream.
+pub type PaymentPosition = (UnixMillis, StreamId);
+
 usher_protocol::words! {
     /// A kind of payment.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]

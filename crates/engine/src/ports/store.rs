@@ -5,8 +5,9 @@ use usher_protocol::message::PaymentHash;
 use usher_protocol::{EventId, PublicKey};
 
 use super::{
-    AuditStore, BookedPayment, CorrelationKey, NewAuditEntry, NewIdempotencyRecord, Passkey, PasskeyChange,
-    PasskeyCount, PaymentFilter, PaymentRecord, SignerSession, StoreError, UserStore,
+    AuditStore, BookedPayment, CorrelationKey, EndedLogin, HourlySums, LoginFilter, LoginPosition, LoginRecord,
+    NewAuditEntry, NewIdempotencyRecord, Passkey, PasskeyChange, PasskeyCount, PaymentFilter, PaymentPosition,
+    PaymentRecord, PaymentSearch, SignerSession, StoreError, UserStore,
 };
 use crate::event::{Event, NewEvent};
 use crate::machine::OperationKind;
@@ -95,6 +96,16 @@ pub trait Store: UserStore + AuditStore {
         limit: usize,
     ) -> Result<Vec<BookedPayment>, StoreError>;
 
+    /// At most `limit` of these payments in the books that were requested before this one, the last first, without
+    /// damaged ones. Their status is not selected, so that the number of rows read is bounded.
+    async fn newest_payments(
+        &self,
+        search: &PaymentSearch,
+        filter: PaymentFilter,
+        before: Option<PaymentPosition>,
+        limit: usize,
+    ) -> Result<Vec<BookedPayment>, StoreError>;
+
     /// A payment in the books.
     async fn payment_record(&self, id: StreamId) -> Result<Option<BookedPayment>, StoreError>;
 
@@ -108,6 +119,21 @@ pub trait Store: UserStore + AuditStore {
     /// Removes at most `limit` payments from the books that were last changed before `before` and are not open; returns
     /// how many.
     async fn forget_payment_records(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
+
+    /// The sums of the hours with these numbers since the Unix epoch, from `from` on and before `to`, in their order;
+    /// without those in which nothing happened.
+    async fn hourly_sums(&self, from: u64, to: u64) -> Result<Vec<HourlySums>, StoreError>;
+
+    /// At most `limit` records of logins that ended before this one, the last first, without damaged ones.
+    async fn login_records(
+        &self,
+        filter: LoginFilter,
+        after: Option<LoginPosition>,
+        limit: usize,
+    ) -> Result<Vec<EndedLogin>, StoreError>;
+
+    /// Removes at most `limit` records of logins that ended before `before`; returns how many.
+    async fn forget_login_records(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 
     /// Removes at most `limit` operations finished before `finished_before`, with all their data; returns how many. One
     /// with pending deliveries stays until they are delivered or given up.
@@ -182,6 +208,8 @@ pub struct Commit {
     pub passkeys: Vec<PasskeyChange>,
     /// The new record in the books, if it is a payment.
     pub payment_record: Option<PaymentRecord>,
+    /// How it ended, if it is a login.
+    pub login_record: Option<LoginRecord>,
     /// Whether the events are also delivered to the app's webhook, each by a pending delivery due at once.
     pub deliver: bool,
     /// The queues of the deliveries ([`Delivery::queue`](super::Delivery::queue)); by default the stream's own.
@@ -221,6 +249,7 @@ impl Commit {
             user_signers: Vec::new(),
             passkeys: Vec::new(),
             payment_record: None,
+            login_record: None,
             deliver: false,
             delivery_queues: Vec::new(),
             idempotency_record: None,

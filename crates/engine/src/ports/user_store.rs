@@ -9,8 +9,8 @@ use crate::{StreamId, UnixMillis};
 /// The stored data of users. Searches read a bounded number of rows, so that commits do not wait for them.
 #[async_trait]
 pub trait UserStore: Send + Sync {
-    /// Removes in one transaction a user's unreferenced data: the session with their remote signer, their passkeys, and
-    /// their consents and records of the OpenID Connect provider.
+    /// Removes in one transaction a user's unreferenced data: the session with their remote signer, their passkeys, the
+    /// records of their logins, and their consents and records of the OpenID Connect provider.
     async fn forget_user(&self, main_key: &PublicKey) -> Result<ForgottenUser, StoreError>;
 
     /// Removes a user's relays, with the session of their remote signer; returns whether the user was known.
@@ -57,6 +57,8 @@ pub struct ForgottenUser {
     pub signer: bool,
     /// The number of passkeys.
     pub passkeys: usize,
+    /// The number of records of logins.
+    pub logins: usize,
     /// The number of consents for apps.
     pub consents: usize,
     /// The number of records of the OpenID Connect provider: sessions, codes and tokens.

@@ -67,9 +67,33 @@ CREATE TABLE events (
     PRIMARY KEY (stream, idx)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE hourly_sums (
+    hour               INTEGER NOT NULL PRIMARY KEY,
+    paid               INTEGER NOT NULL,
+    paid_millisats     INTEGER NOT NULL,
+    refunded_millisats INTEGER NOT NULL,
+    sent_millisats     INTEGER NOT NULL,
+    unpaid             INTEGER NOT NULL,
+    logins             INTEGER NOT NULL,
+    logins_failed      INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE inbound (
     id BLOB    NOT NULL PRIMARY KEY,
     at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE login_records (
+    at        INTEGER NOT NULL,
+    operation BLOB    NOT NULL,
+    stream    BLOB    NOT NULL,
+    origin    INTEGER,
+    status    TEXT    NOT NULL,
+    method    TEXT,
+    app       TEXT,
+    main_key  BLOB,
+    reason    TEXT,
+    PRIMARY KEY (at, operation)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE openid_consents (
@@ -216,6 +240,10 @@ CREATE INDEX deliveries_status ON deliveries (status, stream, idx, due_at);
 
 CREATE INDEX inbound_at ON inbound (at);
 
+CREATE INDEX login_records_main_key ON login_records (main_key, at, operation) WHERE main_key IS NOT NULL;
+
+CREATE INDEX login_records_stream ON login_records (stream, at, operation);
+
 CREATE INDEX openid_consents_oldest ON openid_consents (at);
 
 CREATE INDEX openid_consents_oldest_of ON openid_consents (visitor, at);
@@ -257,6 +285,8 @@ CREATE INDEX payment_records_changed_at ON payment_records (changed_at);
 CREATE INDEX payment_records_created_at ON payment_records (created_at, stream);
 
 CREATE INDEX payment_records_payment_hash ON payment_records (payment_hash) WHERE payment_hash IS NOT NULL;
+
+CREATE INDEX payment_records_reference ON payment_records (reference, created_at, stream) WHERE reference IS NOT NULL;
 
 CREATE INDEX payment_records_refund_of ON payment_records (refund_of) WHERE refund_of IS NOT NULL;
 

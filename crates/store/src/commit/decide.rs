@@ -4,15 +4,15 @@
 
 use usher_engine::UnixMillis;
 use usher_engine::ports::{
-    AllCommitted, Commit, Conflict, CorrelationKey, OperationHead, OutboxChange, Revision, SignerSessionUpdate,
-    UserRelays, UserSigner,
+    AllCommitted, Commit, Conflict, CorrelationKey, OperationHead, OutboxChange, PaymentRecord, Revision,
+    SignerSessionUpdate, UserRelays, UserSigner,
 };
 use usher_protocol::PublicKey;
 
 use super::rows::{Operation, Rows, User, messages};
 use super::writes::Writes;
 use crate::codec::{self, Unreadable};
-use crate::records::payment_records;
+use crate::records::payment_records::{self, Booked};
 
 /// See [`Plan::apply`](super::Plan::apply).
 pub(super) fn apply(rows: &mut Rows, writes: &mut Writes, commits: &[Commit]) -> Result<AllCommitted, Unreadable> {
@@ -117,7 +117,11 @@ fn write(rows: &mut Rows, writes: &mut Writes, commit: &Commit, before: Operatio
         change_signer(rows, writes, commit, signer);
     }
     if let Some(record) = &commit.payment_record {
-        payment_records::enter(&mut writes.payment_records, commit.operation, record, commit.at);
+        book(rows, writes, commit, record);
+    }
+    if let Some(record) = &commit.login_record {
+        writes.sums.login_ended(record.status, commit.at);
+        writes.login_records.push((commit.operation, commit.origin, commit.at, record.clone()));
     }
     writes.passkeys.extend(commit.passkeys.iter().map(|change| (change.clone(), commit.at)));
     if let Some(new) = &commit.idempotency_record {
@@ -131,6 +135,14 @@ fn write(rows: &mut Rows, writes: &mut Writes, commit: &Commit, before: Operatio
     writes.set_operation(commit, stored, &after);
     rows.set_operation(commit.operation, after);
     head
+}
+
+fn book(rows: &mut Rows, writes: &mut Writes, commit: &Commit, record: &PaymentRecord) {
+    let before = rows.payments.get(&commit.operation).copied();
+    let after = Booked::after(before, record, commit.at);
+    rows.payments.insert(commit.operation, after);
+    writes.sums.booked(record.kind, before, after, commit.at);
+    payment_records::enter(&mut writes.payment_records, commit.operation, record, commit.at, after.changed_at);
 }
 
 /// Existing events are never overwritten, even if the operation's row has a lower count: otherwise a damaged number

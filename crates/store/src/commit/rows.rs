@@ -3,11 +3,12 @@
 use std::collections::{HashMap, HashSet};
 
 use usher_engine::StreamId;
-use usher_engine::ports::{Commit, CorrelationKey, IdempotencyKey, OutboxChange, OutboxMessage};
+use usher_engine::ports::{Commit, CorrelationKey, IdempotencyKey, OutboxChange, OutboxMessage, Revision};
 use usher_protocol::{EventId, PublicKey};
 
 use crate::codec::{self, Unreadable};
 use crate::records::audit_log::{self, Added};
+use crate::records::payment_records::{self, Booked};
 use crate::row::{Answer, Row};
 use crate::statement::{Query, Statement, params};
 
@@ -42,6 +43,8 @@ pub(super) struct Rows {
     /// Damaged ones are absent: they stay until a commit replaces all data of their user.
     pub(super) users: HashMap<PublicKey, User>,
     pub(super) records: HashMap<IdempotencyKey, i64>,
+    /// Damaged ones are absent: a commit replaces them.
+    pub(super) payments: HashMap<StreamId, Booked>,
     /// Additions to the audit log.
     pub(super) audit: Added,
 }
@@ -93,12 +96,15 @@ pub(super) fn reads(commits: &[&Commit]) -> Vec<Query> {
     let users = distinct(users.map(|user| *user.as_bytes()));
     let records = commits.iter().filter_map(|commit| commit.idempotency_record.as_ref());
     let records = distinct(records.map(|new| new.record.key.0));
+    let payments = commits.iter().filter(|commit| commit.payment_record.is_some() && commit.expected != Revision::New);
+    let payments = distinct(payments.map(|commit| *commit.operation.as_bytes()));
     let mut reads = vec![
         OPERATIONS.each(operations.into_iter().map(|id| params![id])),
         KEYS.each(keys.into_iter().map(|key| params![key])),
         INBOUND.each(inbound.into_iter().map(|id| params![id])),
         USERS.each(users.into_iter().map(|user| params![user])),
         RECORDS.each(records.into_iter().map(|key| params![key])),
+        payment_records::BOOKED.each(payments.into_iter().map(|id| params![id])),
     ];
     if commits.iter().any(|commit| commit.audit.is_some()) {
         reads.push(audit_log::end());
@@ -109,7 +115,7 @@ pub(super) fn reads(commits: &[&Commit]) -> Vec<Query> {
 impl Rows {
     /// The answers to [`reads`].
     pub(super) fn new(read: &[Answer]) -> Result<Self, Unreadable> {
-        let [operations, keys, inbound, users, records, audit @ ..] = read else {
+        let [operations, keys, inbound, users, records, payments, audit @ ..] = read else {
             return Err(Unreadable("what a commit depends on"));
         };
         Ok(Self {
@@ -120,6 +126,7 @@ impl Rows {
             users: users.rows.iter().filter_map(|row| user(row).ok()).collect(),
             // A record with an impossible time is not replaced: the request may have been carried out.
             records: records.all(|row| Ok((IdempotencyKey(row.bytes(0)?), row.int(1).unwrap_or(i64::MAX))))?,
+            payments: payments.rows.iter().filter_map(|row| payment_records::booked(row).ok()).collect(),
             audit: Added::after(audit.first()),
         })
     }

@@ -10,6 +10,8 @@ use usher_protocol::{EventId, PublicKey};
 
 use super::rows::{Operation, Rows};
 use crate::codec;
+use crate::records::hourly_sums::AddedSums;
+use crate::records::login_records::{self, NewLogin};
 use crate::records::payment_records::{self, Entries};
 use crate::records::{deliveries, idempotency_records, passkeys};
 use crate::statement::{Param, Query, Statement, params};
@@ -92,6 +94,8 @@ pub(super) struct Writes {
     /// With their times.
     pub(super) passkeys: Vec<(PasskeyChange, UnixMillis)>,
     pub(super) payment_records: Entries,
+    pub(super) sums: AddedSums,
+    pub(super) login_records: Vec<NewLogin>,
     pub(super) records: BTreeMap<IdempotencyKey, IdempotencyRecord>,
 }
 
@@ -209,6 +213,8 @@ impl Writes {
         ];
         queries.extend(passkeys::changes(&self.passkeys));
         queries.push(payment_records::put(&self.payment_records));
+        queries.push(self.sums.put());
+        queries.push(login_records::add(&self.login_records));
         queries.push(idempotency_records::put(self.records.values()));
         queries.extend(rows.audit.queries());
         queries.retain(|query| !query.is_nothing());

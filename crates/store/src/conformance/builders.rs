@@ -3,8 +3,9 @@
 use usher_engine::event::{EventType, NewEvent};
 use usher_engine::ports::{
     Commit, Committed, Conflict, CorrelationKey, DeliveryAttempt, DeliveryStatus, IdempotencyKey, IdempotencyRecord,
-    NewIdempotencyRecord, OperationKind, OutboxMessage, Passkey, PasskeyCredential, ProofId, Revision, SignerSession,
-    SignerSessionUpdate, State, Store, StoredProof, TicketCommit, TicketJobId, UserRelays, UserSigner,
+    LoginRecord, LoginRecordStatus, NewIdempotencyRecord, OperationKind, OutboxMessage, Passkey, PasskeyCredential,
+    ProofId, Revision, SignerSession, SignerSessionUpdate, State, Store, StoredProof, TicketCommit, TicketJobId,
+    UserRelays, UserSigner,
 };
 use usher_engine::{OperationOutcome, StreamId, UnixMillis};
 use usher_protocol::{EventId, PublicKey};
@@ -130,6 +131,18 @@ pub fn accepted(stream: StreamId, index: u64, at: u64) -> DeliveryAttempt {
 pub fn given_up(stream: StreamId, index: u64, at: u64) -> DeliveryAttempt {
     let error = Some("could not connect".to_owned());
     DeliveryAttempt { status: DeliveryStatus::Failed, http_status: None, error, ..refused(stream, index, at) }
+}
+
+/// How the login of the `number`th user ended.
+pub fn ended_login(number: u64, status: LoginRecordStatus) -> LoginRecord {
+    LoginRecord {
+        reusable: None,
+        status,
+        method: Some("wallet".to_owned()),
+        app: None,
+        main_key: Some(public_key(number)),
+        reason: None,
+    }
 }
 
 /// A commit that only creates an operation.

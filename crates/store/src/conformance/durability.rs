@@ -8,12 +8,12 @@ use std::task::Poll;
 
 use parking_lot::Mutex;
 use usher_engine::UnixMillis;
-use usher_engine::ports::{Commit, Committed, CounterAdvance, OutboxChange, TicketCommit};
+use usher_engine::ports::{Commit, Committed, CounterAdvance, LoginRecordStatus, OutboxChange, TicketCommit};
 
 use super::{
-    FullStore, Snapshot, Subject, Subjects, accepted, commit_done, create, event, given_up, id, idempotency_key,
-    inbound, key, message, new_record, proof, proof_id, public_key, refused, step, ticket_job, ticket_step,
-    user_relays,
+    FullStore, Snapshot, Subject, Subjects, accepted, commit_done, create, ended_login, event, given_up, id,
+    idempotency_key, inbound, key, message, new_record, proof, proof_id, public_key, refused, step, ticket_job,
+    ticket_step, user_relays,
 };
 
 /// Every kind of row.
@@ -33,6 +33,7 @@ pub async fn everything_survives_reopening(mut subject: impl Subject) {
     commit_done(&*store, first).await;
     let kept = vec![(key("b"), UnixMillis(7))];
     let finished = Commit { claims: vec![key("b")], kept, finished: true, events: vec![event(2)], ..create(id(2)) };
+    let finished = Commit { login_record: Some(ended_login(1, LoginRecordStatus::Approved)), ..finished };
     commit_done(&*store, finished).await;
     let more = Commit { deliver: true, events: (2..6).map(event).collect(), ..create(id(9)) };
     commit_done(&*store, more).await;

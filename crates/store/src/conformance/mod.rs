@@ -17,6 +17,7 @@ pub mod durability;
 pub mod events;
 pub mod idempotency_records;
 pub mod listing;
+pub mod login_records;
 mod observed_state;
 pub mod open_operations;
 pub mod openid_records;
@@ -39,8 +40,9 @@ use usher_engine::ports::{DeliveryStore, IdempotencyStore, KeyStore, OpenIdStore
 pub use api_keys::api_key;
 pub use audit_log::{audit_entry, audit_key};
 pub use builders::{
-    accepted, commit_conflicts, commit_done, create, event, given_up, id, idempotency_key, inbound, key, message,
-    new_record, passkey, proof, proof_id, public_key, refused, step, ticket_job, ticket_step, user_relays, user_signer,
+    accepted, commit_conflicts, commit_done, create, ended_login, event, given_up, id, idempotency_key, inbound, key,
+    message, new_record, passkey, proof, proof_id, public_key, refused, step, ticket_job, ticket_step, user_relays,
+    user_signer,
 };
 pub use observed_state::{Snapshot, Subjects};
 pub use openid_records::{consent as openid_consent, record as openid_record, step as openid_step};
@@ -236,9 +238,15 @@ macro_rules! store_conformance {
             payment_records {
                 a_payment_is_booked_once_and_outlives_its_operation
                 payments_are_listed_in_pages_by_time_and_status
+                payments_are_searched_from_the_last_by_key_and_time
                 old_payments_leave_the_books_unless_they_are_open
                 an_invoice_is_known_as_paid_once_a_payment_of_it_is
-                refunds_are_summed_up_unless_they_were_not_paid;
+                refunds_are_summed_up_unless_they_were_not_paid
+                sums_of_an_hour_follow_the_books_and_the_logins;
+            }
+            login_records {
+                logins_are_listed_from_the_last_by_user_stream_and_time
+                old_records_of_logins_are_removed_in_batches;
             }
             audit_log {
                 an_entry_is_added_with_its_commit_or_not_at_all

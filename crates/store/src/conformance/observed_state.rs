@@ -2,9 +2,9 @@
 
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    BookedPayment, CorrelationKey, Delivery, DeliveryCounts, DeliveryStatus, IdempotencyKey, IdempotencyRecord,
-    OpenOperation, OutboxMessage, PaymentFilter, ProofId, StoredOperation, StoredProof, StoredTicketJob, TicketBalance,
-    TicketJobId,
+    BookedPayment, CorrelationKey, Delivery, DeliveryCounts, DeliveryStatus, EndedLogin, HourlySums, IdempotencyKey,
+    IdempotencyRecord, LoginFilter, OpenOperation, OutboxMessage, PaymentFilter, ProofId, StoredOperation, StoredProof,
+    StoredTicketJob, TicketBalance, TicketJobId,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -90,6 +90,8 @@ pub struct Snapshot {
     with_keys: Vec<Option<(StreamId, StoredOperation)>>,
     relays: Vec<Vec<String>>,
     payment_records: Vec<BookedPayment>,
+    login_records: Vec<EndedLogin>,
+    sums: Vec<HourlySums>,
     deliveries: Vec<Vec<Delivery>>,
     pending: Vec<(StreamId, UnixMillis)>,
     counts: DeliveryCounts,
@@ -138,6 +140,8 @@ impl Snapshot {
             with_keys,
             relays,
             payment_records: store.payment_records(PaymentFilter::default(), None, usize::MAX).await.unwrap(),
+            login_records: store.login_records(LoginFilter::default(), None, usize::MAX).await.unwrap(),
+            sums: store.hourly_sums(0, u64::MAX).await.unwrap(),
             deliveries,
             pending: store.pending_queues(None, usize::MAX).await.unwrap(),
             counts: store.count_deliveries().await.unwrap(),

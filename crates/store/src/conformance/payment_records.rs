@@ -1,12 +1,13 @@
 //! The books.
 
 use usher_engine::ports::{
-    BookedPayment, Commit, Committed, CorrelationKey, PaymentFilter, PaymentKind, PaymentRecord, PaymentRecordStatus,
+    BookedPayment, Commit, Committed, CorrelationKey, HourlySums, LoginRecordStatus, PaymentFilter, PaymentKind,
+    PaymentRecord, PaymentRecordStatus, PaymentSearch,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::message::PaymentHash;
 
-use super::{FullStore, commit_done, create, id, step};
+use super::{FullStore, commit_done, create, ended_login, id, step};
 
 fn open_payment() -> PaymentRecord {
     PaymentRecord {
@@ -168,4 +169,91 @@ pub async fn refunds_are_summed_up_unless_they_were_not_paid(store: &dyn FullSto
         assert_eq!(store.payment_record(id(n)).await.unwrap().unwrap().record, refund);
     }
     assert_eq!((store.refunded(id(1)).await.unwrap(), store.refunded(id(9)).await.unwrap()), (4 + 8 + 32, 64));
+}
+
+/// Each is counted once, when it happens; a payment that is paid late is not unpaid any more.
+pub async fn sums_of_an_hour_follow_the_books_and_the_logins(store: &dyn FullStore) {
+    const HOUR: u64 = 3_600;
+    let with = |status, settled, kind| PaymentRecord { status, settled, kind, ..open_payment() };
+    let (requested, paid) = (PaymentKind::Requested, PaymentRecordStatus::Paid);
+    let unpaid = with(PaymentRecordStatus::NotPaid, None, requested);
+    for n in 1..=3 {
+        commit_done(store, at(HOUR, booked(open_payment(), create(id(n))))).await;
+    }
+    assert_eq!(store.hourly_sums(0, 100).await.unwrap(), [], "nothing has ended");
+    commit_done(store, at(HOUR, booked(with(paid, Some(10_000), requested), step(id(1), 1)))).await;
+    for n in [2, 3] {
+        commit_done(store, at(HOUR, booked(unpaid.clone(), step(id(n), 1)))).await;
+    }
+    // Steps that change nothing of it, a further invoice that does not end it again, and a conflict.
+    let hash = Some(PaymentHash::from_bytes([7; 32]));
+    commit_done(store, at(2 * HOUR, booked(with(paid, Some(10_000), requested), step(id(1), 2)))).await;
+    commit_done(store, at(2 * HOUR, booked(PaymentRecord { payment_hash: hash, ..unpaid.clone() }, step(id(2), 2))))
+        .await;
+    let conflict = at(2 * HOUR, booked(with(paid, Some(10_000), requested), step(id(3), 7)));
+    assert!(matches!(store.commit(conflict).await.unwrap(), Committed::Conflict(_)));
+    let first = HourlySums { hour: 1, paid: 1, paid_millisats: 10_000, unpaid: 2, ..HourlySums::default() };
+    assert_eq!(store.hourly_sums(0, 100).await.unwrap(), [first]);
+
+    // Paid late; paid twice; a charge, a refund, and what is sent; logins.
+    commit_done(store, at(3 * HOUR, booked(with(paid, Some(9_000), requested), step(id(2), 3)))).await;
+    commit_done(store, at(3 * HOUR, booked(with(paid, Some(15_000), requested), step(id(1), 3)))).await;
+    let (refund, outgoing, on_chain) = (PaymentKind::Refund, PaymentKind::Outgoing, PaymentKind::OnChain);
+    for (n, kind, settled) in [(4, PaymentKind::Charge, 1), (5, refund, 20), (6, outgoing, 300), (7, on_chain, 4_000)] {
+        commit_done(store, at(3 * HOUR, booked(with(paid, Some(settled), kind), create(id(n))))).await;
+    }
+    commit_done(store, at(3 * HOUR, booked(with(PaymentRecordStatus::NotPaid, None, outgoing), create(id(8))))).await;
+    for (status, n) in [LoginRecordStatus::Approved].into_iter().chain(LoginRecordStatus::ALL).zip(11..) {
+        let login = Commit { login_record: Some(ended_login(1, status)), finished: true, ..create(id(n)) };
+        commit_done(store, at(3 * HOUR, login)).await;
+    }
+    let third = HourlySums {
+        hour: 3,
+        paid: 2,
+        paid_millisats: 9_000 + 5_000 + 1,
+        refunded_millisats: 20,
+        sent_millisats: 4_300,
+        unpaid: 0,
+        logins: 2,
+        logins_failed: 3,
+    };
+    assert_eq!(store.hourly_sums(0, 100).await.unwrap(), [HourlySums { unpaid: 1, ..first }, third]);
+    assert_eq!(store.hourly_sums(1, 3).await.unwrap(), [HourlySums { unpaid: 1, ..first }]);
+
+    // What a column cannot hold does not fail a commit.
+    for n in 21..=26 {
+        let much = with(paid, Some(2_100_000_000_000_000_000), requested);
+        commit_done(store, at(5 * HOUR, booked(much, create(id(n))))).await;
+    }
+    let most = store.hourly_sums(5, 6).await.unwrap();
+    assert_eq!((most[0].paid, most[0].paid_millisats), (6, 9_000_000_000_000_000_000));
+}
+
+/// By any of the keys, each once; page by page.
+pub async fn payments_are_searched_from_the_last_by_key_and_time(store: &dyn FullStore) {
+    let hash = |n: u8| Some(PaymentHash::from_bytes([n; 32]));
+    for (n, reference, hash) in [(1, "a", hash(7)), (2, "b", hash(8)), (3, "a", hash(9)), (4, "\u{1F511}", None)] {
+        let record = PaymentRecord { reference: Some(reference.to_owned()), payment_hash: hash, ..open_payment() };
+        commit_done(store, at(10 * n, booked(record, create(id(n))))).await;
+    }
+    let found = async |search: &PaymentSearch, before: Option<u64>, limit: usize| -> Vec<u64> {
+        let before = before.map(|n| (UnixMillis(n * 10_000), id(n)));
+        let found = store.newest_payments(search, PaymentFilter::default(), before, limit).await.unwrap();
+        found.iter().map(|payment| payment.created_at.0 / 10_000).collect()
+    };
+    let none = PaymentSearch::Keys { stream: None, hash: None, reference: "c".to_owned() };
+    assert_eq!(found(&none, None, 9).await, Vec::<u64>::new());
+    let same = PaymentSearch::Keys { stream: Some(id(1)), hash: hash(7), reference: "a".to_owned() };
+    assert_eq!(found(&same, None, 9).await, [3, 1]);
+    let each = PaymentSearch::Keys { stream: Some(id(4)), hash: hash(8), reference: "a".to_owned() };
+    assert_eq!(found(&each, None, 9).await, [4, 3, 2, 1]);
+    assert_eq!(found(&each, Some(4), 2).await, [3, 2]);
+    assert_eq!(found(&each, Some(2), 2).await, [1]);
+    assert_eq!(found(&PaymentSearch::All, None, 9).await, [4, 3, 2, 1]);
+    assert_eq!(found(&PaymentSearch::All, Some(3), 1).await, [2]);
+    let between = PaymentFilter { from: Some(UnixMillis(20_000)), to: Some(UnixMillis(40_000)), status: None };
+    for (search, expected) in [(&PaymentSearch::All, vec![id(3), id(2)]), (&each, vec![id(3), id(2)])] {
+        let streams = store.newest_payments(search, between, None, 9).await.unwrap();
+        assert_eq!(streams.iter().map(|payment| payment.stream_id).collect::<Vec<_>>(), expected);
+    }
 }

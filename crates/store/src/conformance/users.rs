@@ -2,14 +2,15 @@
 
 use usher_engine::event::NewEvent;
 use usher_engine::ports::{
-    Commit, EventMatch, ForgottenUser, OpenIdRecord, OpenIdRecordId, PasskeyChange, SignerSessionUpdate, State,
+    Commit, EventMatch, ForgottenUser, LoginFilter, LoginRecordStatus, OpenIdRecord, OpenIdRecordId, PasskeyChange,
+    SignerSessionUpdate, State,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 
 use super::{
-    FullStore, accepted, commit_done, create, event, id, new_record, openid_consent, openid_record, openid_step,
-    passkey, public_key, step, user_relays, user_signer,
+    FullStore, accepted, commit_done, create, ended_login, event, id, new_record, openid_consent, openid_record,
+    openid_step, passkey, public_key, step, user_relays, user_signer,
 };
 
 fn record(number: u8, client_id: Option<&str>, subject: Option<&PublicKey>) -> OpenIdRecord {
@@ -28,6 +29,10 @@ pub async fn what_is_stored_under_a_users_key_is_forgotten(store: &dyn FullStore
         ..create(id(1))
     };
     commit_done(store, commit).await;
+    for n in [1, 2] {
+        let login_record = Some(ended_login(n, LoginRecordStatus::Approved));
+        commit_done(store, Commit { login_record, finished: true, ..create(id(20 + n)) }).await;
+    }
     let records = [record(1, None, Some(&user)), record(2, Some("app"), Some(&user)), record(3, Some("app"), None)];
     let records = records.into_iter().chain([record(4, None, Some(&other)), record(5, Some("app"), None)]);
     store.add_openid_records(records.collect()).await.unwrap();
@@ -37,7 +42,7 @@ pub async fn what_is_stored_under_a_users_key_is_forgotten(store: &dyn FullStore
         store.use_openid_record(step).await.unwrap();
     }
 
-    let forgotten = ForgottenUser { signer: true, passkeys: 2, consents: 1, openid_records: 2 };
+    let forgotten = ForgottenUser { signer: true, passkeys: 2, logins: 1, consents: 1, openid_records: 2 };
     assert_eq!(store.forget_user(&user).await.unwrap(), forgotten);
     assert_eq!(store.forget_user(&user).await.unwrap(), ForgottenUser::default(), "once");
     assert_eq!(store.user_signer(&user).await.unwrap(), None);
@@ -46,6 +51,8 @@ pub async fn what_is_stored_under_a_users_key_is_forgotten(store: &dyn FullStore
     assert!(!store.forget_relays_of(&user).await.unwrap());
     assert!(store.user_relays(&user).await.unwrap().is_empty());
 
+    let logins = store.login_records(LoginFilter::default(), None, 9).await.unwrap();
+    assert_eq!(logins.iter().map(|login| login.record.main_key).collect::<Vec<_>>(), [Some(other)]);
     assert!(store.user_signer(&other).await.unwrap().is_some());
     assert_eq!(store.user_relays(&other).await.unwrap(), ["wss://a"]);
     assert_eq!(store.passkey_count(&other).await.unwrap().of_user, 1);

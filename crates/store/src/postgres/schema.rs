@@ -37,6 +37,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { version: 20, sql: include_str!("../../migrations/postgres/0020_api_keys.sql") },
     Migration { version: 21, sql: include_str!("../../migrations/postgres/0021_audit_log.sql") },
     Migration { version: 22, sql: include_str!("../../migrations/postgres/0022_paid_invoices.sql") },
+    Migration { version: 23, sql: include_str!("../../migrations/postgres/0023_sums_and_logins.sql") },
 ];
 
 /// The oldest tested version of PostgreSQL.

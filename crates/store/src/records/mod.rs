@@ -3,7 +3,9 @@
 pub(crate) mod api_keys;
 pub(crate) mod audit_log;
 pub(crate) mod deliveries;
+pub(crate) mod hourly_sums;
 pub(crate) mod idempotency_records;
+pub(crate) mod login_records;
 pub(crate) mod openid_records;
 pub(crate) mod operations;
 pub(crate) mod passkeys;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use usher_engine::ports::{BookedPayment, PaymentFilter, PaymentKind, PaymentRecord, PaymentRecordStatus};
+use usher_engine::ports::{
+    BookedPayment, PaymentFilter, PaymentKind, PaymentPosition, PaymentRecord, PaymentRecordStatus, PaymentSearch,
+};
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::message::PaymentHash;
 
@@ -21,8 +23,7 @@ const PUT: Statement = Statement::new(
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
      ON CONFLICT (stream) DO UPDATE SET status = excluded.status, amount = excluded.amount, settled = excluded.settled,
          fee = excluded.fee, payment_hash = excluded.payment_hash, price = excluded.price,
-         changed_at = CASE WHEN payment_records.status = 'paid' AND excluded.status = 'paid'
-             THEN payment_records.changed_at ELSE excluded.changed_at END
+         changed_at = excluded.changed_at
      WHERE (payment_records.status, payment_records.settled, payment_records.fee, payment_records.payment_hash)
          IS DISTINCT FROM (excluded.status, excluded.settled, excluded.fee, excluded.payment_hash)",
 );
@@ -48,6 +49,32 @@ pub(crate) const LIST: Statement = Statement::new(
     ),
 );
 
+pub(crate) const NEWEST: Statement = Statement::new(
+    "search the books",
+    select!(
+        "WHERE (created_at, stream) < (?1, ?2) AND created_at >= ?3 AND created_at < ?4
+         ORDER BY created_at DESC, stream DESC LIMIT ?5 OFFSET ?6"
+    ),
+);
+
+/// Of a reference, no more rows are read than needed.
+pub(crate) const NEWEST_WITH_KEYS: Statement = Statement::new(
+    "search the books",
+    select!(
+        "WHERE stream IN (
+             SELECT stream FROM payment_records WHERE stream = ?5
+             UNION ALL SELECT stream FROM payment_records WHERE payment_hash = ?6
+             UNION ALL SELECT stream FROM (
+                 SELECT stream FROM payment_records
+                 WHERE reference = ?7 AND (created_at, stream) < (?1, ?2) AND created_at >= ?3 AND created_at < ?4
+                 ORDER BY created_at DESC, stream DESC LIMIT CAST(?8 AS bigint) + CAST(?9 AS bigint)
+             ) AS referring
+         )
+         AND (created_at, stream) < (?1, ?2) AND created_at >= ?3 AND created_at < ?4
+         ORDER BY created_at DESC, stream DESC LIMIT ?8 OFFSET ?9"
+    ),
+);
+
 pub(crate) const FIND: Statement = Statement::new("read a payment in the books", select!("WHERE stream = ?1"));
 
 pub(crate) const FORGET: Statement = Statement::new(
@@ -68,10 +95,46 @@ pub(crate) const PAID: Statement = Statement::new(
      UNION ALL SELECT 1 FROM correlations WHERE key = ?2 AND until IS NOT NULL LIMIT 1",
 );
 
-pub(crate) fn enter(entries: &mut Entries, stream: StreamId, record: &PaymentRecord, at: UnixMillis) {
-    let entry = entries.entry(stream).or_insert_with(|| (record.clone(), at, at));
+/// What commits need to know of a payment in the books.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Booked {
+    pub(crate) status: PaymentRecordStatus,
+    pub(crate) settled: Option<u64>,
+    pub(crate) changed_at: UnixMillis,
+}
+
+impl Booked {
+    /// The payment after a step at `at`. Once it has ended, its time stays that of its status.
+    pub(crate) fn after(before: Option<Self>, record: &PaymentRecord, at: UnixMillis) -> Self {
+        let ended =
+            before.filter(|before| before.status == record.status && record.status != PaymentRecordStatus::Open);
+        let changed_at = ended.map_or(at, |ended| ended.changed_at);
+        Self { status: record.status, settled: record.settled, changed_at }
+    }
+}
+
+pub(crate) const BOOKED: Statement = Statement::new(
+    "read what a commit depends on",
+    "SELECT stream, status, settled, changed_at FROM payment_records WHERE stream = ?1",
+);
+
+/// The payment in a row of [`BOOKED`].
+pub(crate) fn booked(row: &Row) -> Result<(StreamId, Booked), Unreadable> {
+    let status = PaymentRecordStatus::parse(row.text(1)?).ok_or(Unreadable("the status of a payment in the books"))?;
+    let booked = Booked { status, settled: row.optional_int(2)?, changed_at: row.time(3)? };
+    Ok((StreamId::from_bytes(row.bytes(0)?), booked))
+}
+
+pub(crate) fn enter(
+    entries: &mut Entries,
+    stream: StreamId,
+    record: &PaymentRecord,
+    at: UnixMillis,
+    changed_at: UnixMillis,
+) {
+    let entry = entries.entry(stream).or_insert_with(|| (record.clone(), at, changed_at));
     if entry.0 != *record {
-        (entry.0, entry.2) = (record.clone(), at);
+        (entry.0, entry.2) = (record.clone(), changed_at);
     }
 }
 
@@ -103,6 +166,25 @@ pub(crate) fn selection(filter: PaymentFilter, after: Option<StreamId>) -> Vec<P
         filter.to.map_or(i64::MAX, codec::time),
         filter.status.map(PaymentRecordStatus::as_str),
     ]
+}
+
+/// The statement for a search, with its parameters except the last two.
+pub(crate) fn search(
+    search: &PaymentSearch,
+    filter: PaymentFilter,
+    before: Option<PaymentPosition>,
+) -> (Statement, Vec<Param>) {
+    let (before, stream) = before.map_or((i64::MAX, [0; 16]), |(at, stream)| (codec::time(at), *stream.as_bytes()));
+    let from = codec::time(filter.from.unwrap_or_default());
+    let mut selection = params![before, stream, from, filter.to.map_or(i64::MAX, codec::time)];
+    match search {
+        PaymentSearch::All => (NEWEST, selection),
+        PaymentSearch::Keys { stream, hash, reference } => {
+            let (stream, hash) = (stream.map(|stream| *stream.as_bytes()), hash.map(|hash| *hash.as_bytes()));
+            selection.extend(params![stream, hash, &**reference]);
+            (NEWEST_WITH_KEYS, selection)
+        }
+    }
 }
 
 pub(crate) fn read(row: &Row) -> Result<BookedPayment, Unreadable> {

@@ -3,14 +3,15 @@
 use async_trait::async_trait;
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    AllCommitted, BookedPayment, Commit, CorrelationKey, OpenOperation, OperationKind, OutboxMessage, Passkey,
-    PasskeyCount, PaymentFilter, SignerSession, Store, StoreError, StoredOperation,
+    AllCommitted, BookedPayment, Commit, CorrelationKey, EndedLogin, HourlySums, LoginFilter, LoginPosition,
+    OpenOperation, OperationKind, OutboxMessage, Passkey, PasskeyCount, PaymentFilter, PaymentPosition, PaymentSearch,
+    SignerSession, Store, StoreError, StoredOperation,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 use usher_protocol::message::PaymentHash;
 
-use super::{operations, passkeys, payment_records};
+use super::{hourly_sums, login_records, operations, passkeys, payment_records};
 use crate::codec;
 use crate::engine::{Engine, SqlStore, bounds};
 use crate::row::{Answer, Row};
@@ -201,6 +202,17 @@ impl<E: Engine> Store for SqlStore<E> {
         self.readable(payment_records::LIST, selection, limit, payment_records::read).await
     }
 
+    async fn newest_payments(
+        &self,
+        search: &PaymentSearch,
+        filter: PaymentFilter,
+        before: Option<PaymentPosition>,
+        limit: usize,
+    ) -> Result<Vec<BookedPayment>, StoreError> {
+        let (statement, selection) = payment_records::search(search, filter, before);
+        self.readable(statement, selection, limit, payment_records::read).await
+    }
+
     async fn payment_record(&self, id: StreamId) -> Result<Option<BookedPayment>, StoreError> {
         self.first(payment_records::FIND.with(params![id.as_bytes()]), payment_records::read).await
     }
@@ -217,6 +229,25 @@ impl<E: Engine> Store for SqlStore<E> {
 
     async fn forget_payment_records(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.remove(payment_records::FORGET, before, limit).await
+    }
+
+    async fn hourly_sums(&self, from: u64, to: u64) -> Result<Vec<HourlySums>, StoreError> {
+        let hours = params![codec::integer(from), codec::integer(to)];
+        self.all(hourly_sums::LIST.with(hours), hourly_sums::read).await
+    }
+
+    async fn login_records(
+        &self,
+        filter: LoginFilter,
+        after: Option<LoginPosition>,
+        limit: usize,
+    ) -> Result<Vec<EndedLogin>, StoreError> {
+        let (statement, selection) = login_records::list(filter, after);
+        self.readable(statement, selection, limit, login_records::read).await
+    }
+
+    async fn forget_login_records(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.remove(login_records::FORGET, before, limit).await
     }
 
     async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError> {

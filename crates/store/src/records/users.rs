@@ -5,7 +5,7 @@ use usher_engine::ports::{EventMatch, EventPosition, ForgottenUser, IdempotencyK
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 
-use super::{operations, passkeys};
+use super::{login_records, operations, passkeys};
 use crate::codec::{self, Unreadable};
 use crate::engine::{Engine, SqlStore};
 use crate::row::{Answer, Row};
@@ -71,6 +71,7 @@ impl<E: Engine> UserStore for SqlStore<E> {
         let queries = vec![
             operations::FORGET_SIGNER.with(params![main_key.as_bytes()]),
             passkeys::FORGET.with(params![main_key.as_bytes()]),
+            login_records::FORGET_USER.with(params![main_key.as_bytes()]),
             FORGET_CONSENTS.with(params![&*subject]),
             FORGET_RECORDS.with(params![&*subject]),
         ];
@@ -79,8 +80,9 @@ impl<E: Engine> UserStore for SqlStore<E> {
         Ok(ForgottenUser {
             signer: changed(0) > 0,
             passkeys: changed(1),
-            consents: changed(2),
-            openid_records: changed(3),
+            logins: changed(2),
+            consents: changed(3),
+            openid_records: changed(4),
         })
     }
 

@@ -38,6 +38,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 20, sql: include_str!("../../migrations/sqlite/0020_api_keys.sql") },
     Migration { version: 21, sql: include_str!("../../migrations/sqlite/0021_audit_log.sql") },
     Migration { version: 22, sql: include_str!("../../migrations/sqlite/0022_paid_invoices.sql") },
+    Migration { version: 23, sql: include_str!("../../migrations/sqlite/0023_sums_and_logins.sql") },
 ];
 
 /// The schema of an empty database after all migrations, as read by [`statements`]. A test compares it.
@@ -214,6 +215,7 @@ mod tests {
         "41e3ff5b66de9952e8e68c33b6fec8e97d45cc3bd673e1d75519f9f7802390c4",
         "7f12306e71ebf564af6cb684d865ccdc2a3f6c2f416e81ae6fd52bcac8b77e92",
         "e5509ab0e134634d5a639e4e0a1d353584e4d8ff361b1813df1e81b67d024f80",
+        "f6e73c1c8efb1f08e9065f2c57269112c7566bb0df6cbfc1f942abbc1beca6fc",
     ];
 
     #[test]

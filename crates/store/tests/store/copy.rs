@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use usher_engine::ports::{
-    Commit, CounterAdvance, DeliveryStore as _, OpenIdQuota, OpenIdRecord, OpenIdRecordId, OpenIdStep,
-    OpenIdStore as _, OutboxChange, Passkey, PasskeyChange, PaymentKind, PaymentRecord, PaymentRecordStatus,
-    SettingStore as _, SignerSession, SignerSessionUpdate, Store as _, TicketCommit, TicketStore as _,
+    Commit, CounterAdvance, DeliveryStore as _, LoginRecordStatus, OpenIdQuota, OpenIdRecord, OpenIdRecordId,
+    OpenIdStep, OpenIdStore as _, OutboxChange, Passkey, PasskeyChange, PaymentKind, PaymentRecord,
+    PaymentRecordStatus, SettingStore as _, SignerSession, SignerSessionUpdate, Store as _, TicketCommit,
+    TicketStore as _,
 };
 use usher_engine::{Origin, UnixMillis};
 use usher_protocol::message::PaymentHash;
 use usher_store::conformance::{
-    FullStore, Snapshot, Subjects, accepted, api_key, audit_entry, commit_done, create, event, given_up, id,
-    idempotency_key, inbound, key, message, new_record, openid_consent, openid_record, openid_step, passkey, proof,
+    FullStore, Snapshot, Subjects, accepted, api_key, audit_entry, commit_done, create, ended_login, event, given_up,
+    id, idempotency_key, inbound, key, message, new_record, openid_consent, openid_record, openid_step, passkey, proof,
     proof_id, public_key, refused, step, ticket_job, ticket_step, user_relays, user_signer,
 };
 use usher_store::{
@@ -91,6 +92,7 @@ async fn fill(store: &dyn FullStore) {
             user_signers: if n % 2 == 0 { vec![signer] } else { Vec::new() },
             passkeys: vec![PasskeyChange::Add(Box::new(a_passkey(n)))],
             payment_record: Some(payment(n)),
+            login_record: (n % 4 == 1).then(|| ended_login(n, LoginRecordStatus::Declined)),
             deliver: true,
             watched: (n % 3 == 0).then(|| PaymentHash::from_bytes([7; 32])),
             wake_at: (n % 5 == 0).then_some(UnixMillis(n)),

@@ -10,15 +10,15 @@ use proptest::option;
 use proptest::prelude::*;
 use usher_engine::event::{EventType, NewEvent};
 use usher_engine::ports::{
-    Commit, Committed, CorrelationKey, CounterAdvance, DeliveryAttempt, DeliveryStatus, NewIdempotencyRecord,
-    OperationKind, OutboxChange, PaymentKind, PaymentRecord, PaymentRecordStatus, ProofId, Revision, State, Store,
-    StoreError, TicketCommit, TicketCommitted, UserRelays,
+    Commit, Committed, CorrelationKey, CounterAdvance, DeliveryAttempt, DeliveryStatus, LoginRecordStatus,
+    NewIdempotencyRecord, OperationKind, OutboxChange, PaymentKind, PaymentRecord, PaymentRecordStatus, ProofId,
+    Revision, State, Store, StoreError, TicketCommit, TicketCommitted, UserRelays,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::message::PaymentHash;
 use usher_store::conformance::{
-    FullStore, Snapshot, Subject, Subjects, id, idempotency_key, inbound, key, message, new_record, proof, proof_id,
-    public_key, refused, ticket_job, ticket_step,
+    FullStore, Snapshot, Subject, Subjects, ended_login, id, idempotency_key, inbound, key, message, new_record, proof,
+    proof_id, public_key, refused, ticket_job, ticket_step,
 };
 
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -231,6 +231,7 @@ fn draft() -> impl Strategy<Value = Draft> {
             user_signers: Vec::new(),
             passkeys: Vec::new(),
             payment_record: watched.map(payment),
+            login_record: finished.then(|| ended_login(at % 3, LoginRecordStatus::Approved)),
             deliver,
             delivery_queues,
             idempotency_record: record,

@@ -12,11 +12,12 @@ use usher_engine::event::Event;
 use usher_engine::operations::Operation;
 use usher_engine::ports::{
     AllCommitted, AuditBounds, AuditEntry, AuditKey, AuditReader, AuditStore, BookedPayment, Commit, CorrelationKey,
-    Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, EventMatch, EventPosition, ForgottenUser,
-    IdempotencyKey, IdempotencyRecord, IdempotencyStore, KeyId, KeyStore, Matches, NewAuditEntry, NewIdempotencyRecord,
-    OpenOperation, OperationKind, OutboxMessage, Passkey, PasskeyCount, PaymentFilter, ProofId, Retried, Revision,
-    SettingStore, SignerSession, Store, StoreError, StoredKey, StoredOperation, StoredProof, StoredTicketJob,
-    TicketBalance, TicketCommit, TicketCommitted, TicketJobId, TicketStore, UserStore,
+    Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, EndedLogin, EventMatch, EventPosition,
+    ForgottenUser, HourlySums, IdempotencyKey, IdempotencyRecord, IdempotencyStore, KeyId, KeyStore, LoginFilter,
+    LoginPosition, Matches, NewAuditEntry, NewIdempotencyRecord, OpenOperation, OperationKind, OutboxMessage, Passkey,
+    PasskeyCount, PaymentFilter, PaymentPosition, PaymentSearch, ProofId, Retried, Revision, SettingStore,
+    SignerSession, Store, StoreError, StoredKey, StoredOperation, StoredProof, StoredTicketJob, TicketBalance,
+    TicketCommit, TicketCommitted, TicketJobId, TicketStore, UserStore,
 };
 use usher_engine::{StreamId, UnixMillis};
 
@@ -126,10 +127,14 @@ intercepted! {
         write forget_passkeys(main_key: &PublicKey) -> usize;
         write forget_unused_passkeys(before: UnixMillis, limit: usize) -> usize;
         read payment_records(filter: PaymentFilter, after: Option<StreamId>, limit: usize) -> Vec<BookedPayment>;
+        read newest_payments(search: &PaymentSearch, filter: PaymentFilter, before: Option<PaymentPosition>, limit: usize) -> Vec<BookedPayment>;
         read payment_record(id: StreamId) -> Option<BookedPayment>;
         read refunded(payment: StreamId) -> u64;
         read is_paid(hash: PaymentHash) -> bool;
         write forget_payment_records(before: UnixMillis, limit: usize) -> usize;
+        read hourly_sums(from: u64, to: u64) -> Vec<HourlySums>;
+        read login_records(filter: LoginFilter, after: Option<LoginPosition>, limit: usize) -> Vec<EndedLogin>;
+        write forget_login_records(before: UnixMillis, limit: usize) -> usize;
         write remove_finished(finished_before: UnixMillis, limit: usize) -> usize;
         write remove_without_events(ids: Vec<StreamId>) -> ();
         write remove_eventless(kind: OperationKind, finished_before: UnixMillis, limit: usize) -> usize;

@@ -31,6 +31,7 @@ async fn erase(service: &ServiceClient, user: &str) -> Result<String, Failure> {
     let mut erased = [
         ("streams", 0),
         ("passkeys", 0),
+        ("logins", 0),
         ("remote_signers", 0),
         ("relays", 0),
         ("oidc_consents", 0),

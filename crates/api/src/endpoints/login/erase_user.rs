@@ -23,7 +23,7 @@ use crate::query::Query;
 #[schema(as = UserErasure, example = json!({
     "main_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
     "erased": {
-        "streams": 12, "passkeys": 1, "remote_signers": 0, "relays": 0, "oidc_consents": 1, "oidc_records": 3,
+        "streams": 12, "passkeys": 1, "logins": 5, "remote_signers": 0, "relays": 0, "oidc_consents": 1, "oidc_records": 3,
     },
     "kept": [
         {
@@ -53,6 +53,8 @@ struct Erased {
     streams: usize,
     /// Passkeys.
     passkeys: usize,
+    /// Entries of the list of logins.
+    logins: usize,
     /// Sessions with remote signers: 0 or 1.
     remote_signers: usize,
     /// The user's relays: 1 if they were known.
@@ -116,6 +118,7 @@ impl Erasure {
             erased: Erased {
                 streams: user.operations,
                 passkeys: user.records.passkeys,
+                logins: user.records.logins,
                 remote_signers: usize::from(user.records.signer),
                 relays: usize::from(user.relays),
                 oidc_consents: user.records.consents,
@@ -163,7 +166,8 @@ fn read_position(text: &str) -> Option<ErasurePosition> {
 
 /// Erases a user.
 ///
-/// Removes what Usher keeps of a user: the session with their remote signer, their passkeys, the relays at which they are reached,
+/// Removes what Usher keeps of a user: the session with their remote signer, their passkeys, the list of their logins, the relays at which they are
+/// reached,
 /// what they agreed to give apps with all sessions and tokens (OpenID Connect), and the finished streams that are about them, with
 /// their events and deliveries: these streams then respond with 404, as after their retention. What has to stay is listed in `kept`,
 /// with the reason: nothing that money depends on is removed. The books name no user.

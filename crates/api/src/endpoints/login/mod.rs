@@ -9,6 +9,7 @@ mod forget_remote_signer;
 mod get_profile;
 mod issue_jwt;
 mod list_key_handshakes;
+mod list_logins;
 mod redeem_login;
 mod resolve_nip05;
 mod start_login;
@@ -27,6 +28,7 @@ pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
         .endpoint(Scope::Login, Audit::Once, handler!(create_key_handshake::create_key_handshake))
         .endpoint(Scope::Login, Audit::Once, handler!(authenticate_key::authenticate_key))
         .endpoint(Scope::Login, Audit::Nothing, handler!(list_key_handshakes::list_key_handshakes))
+        .endpoint(Scope::Login, Audit::Nothing, handler!(list_logins::list_logins))
         .endpoint(Scope::Login, Audit::Once, handler!(close_key_handshake::close_key_handshake))
         .endpoint(
             Scope::Login.of_service(),

@@ -9,10 +9,27 @@ use super::booked_payment::Payment;
 use crate::ApiState;
 use crate::paging::{PageQuery, page};
 use crate::problem::Problem;
-use crate::query::{Parameters, Query, ReadQuery};
+use crate::query::{LATEST, Parameters, Query, ReadQuery};
 
-/// The end of the year 9999.
-const LATEST: u64 = 253_402_300_799;
+/// Most characters of a search: invoices are long.
+const MAX_SEARCH: usize = 2_048;
+
+/// What is searched for.
+pub(crate) struct Search(Option<String>);
+
+impl ReadQuery for Search {
+    fn read(query: &Query<'_>, errors: &mut FieldErrors) -> Self {
+        let text = query.text("q", errors).and_then(|text| {
+            let is_possible = (1..=MAX_SEARCH).contains(&text.chars().count());
+            if is_possible {
+                Some(text)
+            } else {
+                errors.reject("/q", format!("must have 1 to {MAX_SEARCH} characters"))
+            }
+        });
+        Self(text.map(Into::into))
+    }
+}
 
 impl ReadQuery for PaymentFilter {
     fn read(query: &Query<'_>, errors: &mut FieldErrors) -> Self {
@@ -28,8 +45,8 @@ impl ReadQuery for PaymentFilter {
 
 page! {
     /// Payments.
-    PaymentList {
-        /// The payments, in the order in which they were requested.
+    PaymentList sparse {
+        /// The payments, in the order in which they were requested; with `q` the last first.
         payments: Payment,
     }
 }
@@ -50,6 +67,10 @@ page! {
             description = "Only those requested before this time, in Unix seconds."),
         ("status" = inline(Option<String>), Query, pattern = "^(open|paid|not_paid|unknown)$",
             description = "Only those with this status: `open`, `paid`, `not_paid` or `unknown`."),
+        ("q" = inline(Option<String>), Query, min_length = 1, max_length = 2048,
+            description = "Only those with this `stream_id`, `payment_hash`, invoice, `txid` or `request_id`, the last first. If there are \
+                none: those with this text in their `description`, in upper or lower case, if it has at least 3 characters. A request \
+                searches 20,000 payments: continue while `next` is not `null`."),
         PageQuery<StreamId>,
     ),
     responses(
@@ -60,9 +81,13 @@ page! {
 pub(crate) async fn list_payments(
     State(state): State<ApiState>,
     Extension(requester): Extension<Requester>,
-    Parameters(query): Parameters<(PaymentFilter, PageQuery<StreamId>)>,
+    Parameters(query): Parameters<((PaymentFilter, Search), PageQuery<StreamId>)>,
 ) -> Result<Json<List>, Problem> {
-    let (filter, PageQuery { after, limit }) = query;
-    let page = state.engine.payments().list(&requester, filter, after, limit).await?;
+    let ((filter, Search(text)), PageQuery { after, limit }) = query;
+    let payments = state.engine.payments();
+    let page = match text {
+        Some(text) => payments.search(&requester, &text, filter, after, limit).await?,
+        None => payments.list(&requester, filter, after, limit).await?,
+    };
     Ok(List::page(page.items, page.next))
 }

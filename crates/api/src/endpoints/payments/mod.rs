@@ -5,6 +5,7 @@ mod close_payment_link;
 mod create_payment_link;
 mod get_rate;
 mod get_receipt;
+mod get_summary;
 mod get_wallet_info;
 mod list_payment_links;
 mod list_payments;
@@ -28,6 +29,7 @@ pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
     .endpoint(Scope::PaymentsSend, Audit::Once, handler!(pay_invoice::pay_invoice))
     .endpoint(Scope::PaymentsSend, Audit::Once, handler!(request_invoice::request_invoice))
     .endpoint(Scope::PaymentsReceive, Audit::Nothing, handler!(list_payments::list_payments))
+    .endpoint(Scope::PaymentsReceive.of_service(), Audit::Nothing, handler!(get_summary::get_summary))
     .endpoint(Scope::PaymentsReceive, Audit::Nothing, handler!(get_receipt::get_receipt))
     .endpoint(Scope::PaymentsSend, Audit::Once, handler!(refund_payment::refund_payment))
     .endpoint(Scope::PaymentsReceive, Audit::Once, handler!(create_payment_link::create_payment_link))

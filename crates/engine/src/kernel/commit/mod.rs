@@ -141,6 +141,7 @@ impl Committer {
             user_signers: step.user_signers.clone(),
             passkeys: step.passkeys.clone(),
             payment_record: operation.payment_record(),
+            login_record: step.login_record.clone(),
             deliver: self.dispatcher.webhooks.is_on(),
             delivery_queues: Vec::new(),
             idempotency_record: None,

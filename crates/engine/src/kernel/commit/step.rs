@@ -5,8 +5,8 @@ use crate::event::NewEvent;
 use crate::kernel::timers::MonotonicMillis;
 use crate::machine::{Effect, LightningRequest, SignerCall, TicketCall};
 use crate::ports::{
-    CorrelationKey, OutboxChange, OutboxMessage, OutgoingMessage, PasskeyChange, PendingAgeCheck, Revision, UserRelays,
-    UserSigner,
+    CorrelationKey, LoginRecord, OutboxChange, OutboxMessage, OutgoingMessage, PasskeyChange, PendingAgeCheck,
+    Revision, UserRelays, UserSigner,
 };
 use crate::registry::Operation;
 use crate::{Origin, StreamId, UnixMillis};
@@ -35,6 +35,7 @@ pub(super) struct Step {
     pub(super) signer_calls: Vec<SignerCall>,
     pub(super) user_signers: Vec<UserSigner>,
     pub(super) passkeys: Vec<PasskeyChange>,
+    pub(super) login_record: Option<LoginRecord>,
     pub(super) looks_up: bool,
     pub(super) unstored_relays: Vec<UserRelays>,
 }
@@ -70,6 +71,7 @@ impl Step {
             signer_calls: Vec::new(),
             user_signers: Vec::new(),
             passkeys: Vec::new(),
+            login_record: None,
             looks_up: false,
             unstored_relays: Vec::new(),
         };
@@ -95,6 +97,7 @@ impl Step {
                 Effect::AskSigner(call) => step.signer_calls.push(*call),
                 Effect::KeepSigner(signer) => step.user_signers.push(signer),
                 Effect::KeepPasskey(change) => step.passkeys.push(change),
+                Effect::KeepLogin(record) => step.login_record = Some(record),
                 Effect::LookUp => step.looks_up = true,
                 Effect::Announce(event) => announced.push(Announced { event, queue }),
                 Effect::Finish => step.finished = true,

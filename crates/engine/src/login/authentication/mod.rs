@@ -36,7 +36,12 @@ use crate::event_data::{EventData, LoginData};
 use crate::login::signer_request::{SignerFault, SignerOutcome, SignerRequest};
 use crate::machine::user_keys::UserKeys;
 use crate::machine::{Effect, Input, SignerReport, SignerUpdate, StateMachine, StepResult, emit, millis};
-use crate::ports::{CorrelationKey, OperationKind, SignerSession, SignerSessionUpdate, UserSigner};
+use crate::ports::{
+    CorrelationKey, LoginRecord, LoginRecordStatus, OperationKind, SignerSession, SignerSessionUpdate, UserSigner,
+};
+
+/// Most characters of a reason in the record of a login: wallets choose it.
+const MAX_REASON_CHARS: usize = 500;
 
 /// The state of an authentication.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,9 +112,11 @@ impl StateMachine for Authentication {
         match self.reply(input, now) {
             Reply::Ignored => StepResult::Ignored,
             Reply::Proven(ask) => StepResult::Stepped(vec![ask]),
-            Reply::Answered { data, .. } => StepResult::Stepped(self.finish(EventData::Login(data), now)),
+            Reply::Answered { data, .. } => StepResult::Stepped(self.finish(data, "wallet", now)),
             Reply::Expired => {
-                StepResult::Stepped(self.finish(LoginData::timeout("the user did not answer in time"), now))
+                let (status, reason) = ("timeout".to_owned(), Some("the user did not answer in time".to_owned()));
+                let data = LoginData { status, reason, ..LoginData::default() };
+                StepResult::Stepped(self.finish(data, "wallet", now))
             }
         }
     }
@@ -184,12 +191,13 @@ impl Authentication {
             None => (session, SignerSessionUpdate::Remove),
         };
         let signer = Effect::KeepSigner(UserSigner { main_key: asked, session, update });
-        StepResult::Stepped([signer].into_iter().chain(self.finish(EventData::Login(data), now)).collect())
+        StepResult::Stepped([signer].into_iter().chain(self.finish(data, "signer", now)).collect())
     }
 
-    fn finish(&mut self, data: EventData, now: UnixMillis) -> Vec<Effect> {
+    fn finish(&mut self, data: LoginData, method: &str, now: UnixMillis) -> Vec<Effect> {
         self.signer = None;
-        vec![emit(data, now), Effect::Finish]
+        let record = login_record(&data, Some(self.requested_key()), Some(method)).map(Effect::KeepLogin);
+        [emit(EventData::Login(data), now)].into_iter().chain(record).chain([Effect::Finish]).collect()
     }
 
     pub(crate) fn reply(&mut self, input: &Input, now: UnixMillis) -> Reply {
@@ -249,6 +257,19 @@ impl Authentication {
             subkey_proof: self.service_proof.clone(),
         })
     }
+}
+
+/// The record of a login that ends with this event; `key` is the user whose key the event does not have.
+pub(crate) fn login_record(data: &LoginData, key: Option<PublicKey>, method: Option<&str>) -> Option<LoginRecord> {
+    let proven = data.main_key.as_deref().and_then(|key| PublicKey::from_hex(key).ok());
+    Some(LoginRecord {
+        reusable: None,
+        status: LoginRecordStatus::parse(&data.status)?,
+        method: method.map(str::to_owned),
+        app: None,
+        main_key: proven.or(key),
+        reason: data.reason.as_ref().map(|reason| reason.chars().take(MAX_REASON_CHARS).collect()),
+    })
 }
 
 #[cfg(test)]

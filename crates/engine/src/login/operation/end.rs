@@ -6,9 +6,9 @@ use super::{Login, LoginMethod, LoginOrigin, LoginState};
 use crate::UnixMillis;
 use crate::event::NewEvent;
 use crate::event_data::{EventData, LoginData};
-use crate::login::authentication::Authentication;
+use crate::login::authentication::{Authentication, login_record};
 use crate::machine::{Effect, LinkedChange, Signal};
-use crate::ports::CorrelationKey;
+use crate::ports::{CorrelationKey, LoginRecord};
 
 impl Login {
     /// Whether another app has requested it, through another protocol: it then has no events.
@@ -33,18 +33,66 @@ impl Login {
         }
     }
 
-    /// The event of an end without a wallet's reply; at a reusable login it has the asked or proven key.
+    /// The event for a key without a wallet's reply.
     pub(super) fn tell_outcome(&self, status: &str, reason: &str, method: LoginMethod, now: UnixMillis) -> Effect {
+        self.tell(&EventData::Login(self.outcome(status, reason, method)), now)
+    }
+
+    /// An outcome without a wallet's reply; at a reusable login it has the asked or proven key.
+    fn outcome(&self, status: &str, reason: &str, method: LoginMethod) -> LoginData {
         let mut data = LoginData { status: status.to_owned(), reason: Some(reason.to_owned()), ..LoginData::default() };
         if self.reusable().is_some() {
-            let key = match self.state {
-                LoginState::Proven { main_key, .. } => Some(main_key),
-                _ => self.authentication.as_ref().map(Authentication::requested_key),
-            };
-            data.main_key = key.map(|key| key.to_hex());
+            data.main_key = self.key().map(|key| key.to_hex());
             data.method = Some(method.as_str().to_owned());
         }
-        self.tell(&EventData::Login(data), now)
+        data
+    }
+
+    /// The proven key, or else the asked one.
+    fn key(&self) -> Option<PublicKey> {
+        match self.state {
+            LoginState::Proven { main_key, .. } => Some(main_key),
+            _ => self.authentication.as_ref().map(Authentication::requested_key),
+        }
+    }
+
+    /// Ends it without a wallet's reply; without an event or a record if nobody has used it.
+    pub(super) fn fail(
+        &mut self,
+        state: LoginState,
+        status: &str,
+        reason: &str,
+        method: LoginMethod,
+        now: UnixMillis,
+    ) -> Vec<Effect> {
+        if self.is_unused() {
+            self.end(state);
+            return vec![Effect::Finish];
+        }
+        let data = self.outcome(status, reason, method);
+        self.conclude(state, data, method, now)
+    }
+
+    /// Ends it with its last event and its record.
+    pub(super) fn conclude(
+        &mut self,
+        state: LoginState,
+        data: LoginData,
+        method: LoginMethod,
+        now: UnixMillis,
+    ) -> Vec<Effect> {
+        let key = self.key();
+        // On the page, it is unknown what a user who has not begun would have used.
+        let method = Some(method).filter(|method| key.is_some() || *method != LoginMethod::Wallet);
+        let app = match &self.origin {
+            LoginOrigin::Client { name } => Some(name.clone()),
+            LoginOrigin::App | LoginOrigin::Reusable { .. } => None,
+        };
+        let record = login_record(&data, key, method.map(LoginMethod::as_str));
+        let record = record.map(|record| LoginRecord { reusable: self.reusable(), app, ..record });
+        self.end(state);
+        let told = self.tell(&EventData::Login(data), now);
+        [told].into_iter().chain(record.map(Effect::KeepLogin)).chain([Effect::Finish]).collect()
     }
 
     pub(super) fn end(&mut self, state: LoginState) {

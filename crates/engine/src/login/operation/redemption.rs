@@ -60,8 +60,7 @@ impl Login {
                     session_token,
                     ..LoginData::default()
                 };
-                self.end(LoginState::Approved { main_key, method, at });
-                let effects = vec![self.tell(&EventData::Login(approved), now), Effect::Finish];
+                let effects = self.conclude(LoginState::Approved { main_key, method, at }, approved, method, now);
                 Ok((LoginRedeemed { main_key, method }, effects))
             }
             LoginState::Approved { .. } => Err(RedeemFault::Redeemed),
@@ -79,8 +78,7 @@ impl Login {
         now: UnixMillis,
     ) -> Vec<Effect> {
         if !self.needs_code() {
-            self.end(LoginState::Approved { main_key, method, at: now });
-            return vec![self.tell(&EventData::Login(approved), now), Effect::Finish];
+            return self.conclude(LoginState::Approved { main_key, method, at: now }, approved, method, now);
         }
         self.end(LoginState::Proven { main_key, method, at: now });
         self.expires_at = now.plus(REDEEM_WITHIN);
@@ -95,11 +93,11 @@ impl Login {
         vec![Effect::ClearOutbox, self.tell(&EventData::Login(said), now)]
     }
 
-    pub(super) fn tell_timeout(&self, now: UnixMillis) -> Effect {
+    pub(super) fn time_out(&mut self, now: UnixMillis) -> Vec<Effect> {
         let (reason, method) = match self.state {
             LoginState::Proven { method, .. } => ("the app did not redeem the code in time", method),
             _ => ("nobody logged in in time", LoginMethod::Wallet),
         };
-        self.tell_outcome("timeout", reason, method, now)
+        self.fail(LoginState::Expired, "timeout", reason, method, now)
     }
 }

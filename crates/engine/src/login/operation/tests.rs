@@ -181,3 +181,63 @@ fn login_that_a_browser_has_begun_tells_nothing_before_a_key_is_named() {
     let got = proven.prove(user(1).public_key(), LoginMethod::Extension, NOW).unwrap();
     assert_eq!(events(&got).len(), 2);
 }
+
+/// Who asked, with what, and how it ended: once, when it ends.
+#[test]
+fn end_of_a_login_is_recorded_for_the_operator() {
+    let of_browser = || Login { origin: LoginOrigin::Client { name: "Gitea".to_owned() }, ..login() };
+    let record = |effects: &[Effect]| {
+        let records = effects.iter().filter_map(|effect| match effect {
+            Effect::KeepLogin(record) => Some(record.clone()),
+            _ => None,
+        });
+        records.collect::<Vec<_>>()
+    };
+    let approved = LoginRecord {
+        reusable: None,
+        status: LoginRecordStatus::Approved,
+        method: Some("extension".to_owned()),
+        app: Some("Gitea".to_owned()),
+        main_key: Some(user(2).public_key()),
+        reason: None,
+    };
+    let mut scanned = of_browser();
+    assert_eq!(record(&effects(scanned.step(&handshake(&user(1), "token", &[]), NOW))), []);
+    let proven = scanned.prove(user(2).public_key(), LoginMethod::Extension, NOW).unwrap();
+    assert_eq!(record(&proven), std::slice::from_ref(&approved), "the key that is proven, not the one that was asked");
+
+    // Of a code that nobody redeems, the key is known.
+    let mut returning = Login { return_url: Some("https://app.example/done".to_owned()), ..login() };
+    assert_eq!(record(&returning.prove(user(2).public_key(), LoginMethod::Extension, NOW).unwrap()), []);
+    let mut redeemed = returning.clone();
+    assert_eq!(record(&redeemed.redeem(NOW).unwrap().1), [LoginRecord { app: None, ..approved.clone() }]);
+    let timeout = |reason: &str| LoginRecord {
+        status: LoginRecordStatus::Timeout,
+        app: None,
+        reason: Some(reason.to_owned()),
+        ..approved.clone()
+    };
+    let late = effects(returning.step(&Input::Timer, NOW.plus(Duration::from_secs(300))));
+    assert_eq!(record(&late), [timeout("the app did not redeem the code in time")]);
+
+    // What nobody has begun names no method; anybody's leaves nothing.
+    let end = NOW.plus(Duration::from_secs(600));
+    let nobody = LoginRecord { method: None, main_key: None, ..timeout("nobody logged in in time") };
+    assert_eq!(record(&effects(login().step(&Input::Timer, end))), [nobody]);
+    assert_eq!(record(&effects(of_browser().step(&Input::Timer, end))), []);
+    assert_eq!(record(&of_browser().decline(NOW).unwrap()), []);
+
+    let mut declined = Login { origin: LoginOrigin::Reusable { stream: StreamId::SUBSCRIPTIONS }, ..login() };
+    declined.step(&handshake(&user(1), "token", &[]), NOW);
+    let refusal = AuthStatus::Declined { reason: Some("no".repeat(300)) };
+    let got = record(&effects(declined.step(&answer(user(1).public_key(), "challenge", None, refusal), NOW)));
+    let expected = LoginRecord {
+        reusable: Some(StreamId::SUBSCRIPTIONS),
+        status: LoginRecordStatus::Declined,
+        method: Some("wallet".to_owned()),
+        app: None,
+        main_key: Some(user(1).public_key()),
+        reason: Some("no".repeat(250)),
+    };
+    assert_eq!(got, [expected]);
+}

@@ -75,8 +75,7 @@ impl Login {
                     if self.reusable().is_some() {
                         data.main_key = Some(asked.to_hex());
                     }
-                    self.end(LoginState::Declined);
-                    effects.extend([self.tell(&EventData::Login(data), now), Effect::Finish]);
+                    effects.extend(self.conclude(LoginState::Declined, data, method, now));
                 }
                 StepResult::Stepped(effects)
             }

@@ -85,10 +85,32 @@ async fn the_books_agree_with_the_wallet_also_after_kills() {
     assert_eq!(books(&fixture, "&status=not_paid").await.len(), 1);
     assert_eq!(books(&fixture, &format!("&from={began}")).await, all);
     assert_eq!(books(&fixture, &format!("&to={began}")).await, [] as [Value; 0]);
-    for (query, pointer) in [("from=-1", "/from"), ("to=x", "/to"), ("status=PAID", "/status")] {
+    for (q, found) in [
+        (&*out, vec![&out]),
+        ("bill-1", vec![&out]),
+        ("order-1", vec![&refused, &paid]),
+        (&invoice.payment_hash().to_string(), vec![&out]),
+        (&format!("lightning:{}", invoice.as_str().to_uppercase()), vec![&out]),
+        // A part of a description.
+        ("%3D1%2B", vec![&open, &anybodys]),
+        ("%3D1", vec![]),
+        ("OFFE", vec![&refused, &paid]),
+    ] {
+        let found_now: Vec<_> =
+            books(&fixture, &format!("&q={q}")).await.iter().map(|entry| text(entry, "stream_id")).collect();
+        assert_eq!(found_now.iter().collect::<Vec<_>>(), found, "{q}");
+    }
+    assert_eq!(books(&fixture, "&q=offe&status=paid").await, [all[0].clone()]);
+    assert_eq!(books(&fixture, &format!("&q=bill-1&to={began}")).await, [] as [Value; 0]);
+    for (query, pointer) in [("from=-1", "/from"), ("to=x", "/to"), ("status=PAID", "/status"), ("q=", "/q")] {
         let (status, problem) = refusal(fixture.api().get(&format!("/payments?{query}")).await);
         assert_eq!((status, &problem["errors"][0]["pointer"]), (422, &json!(pointer)), "{query}");
     }
+
+    let summary = fixture.api().get(&format!("/summary?from={began}&to={}", now() + 1)).await.unwrap();
+    let sum = |name: &str| summary["summary"].as_array().unwrap().iter().filter_map(|sums| sums[name].as_u64()).sum();
+    let sums: [u64; 5] = ["paid", "paid_millisats", "unpaid", "sent_millisats", "refunded_millisats"].map(sum);
+    assert_eq!(sums, [2, 17_000, 1, 5_000, 0], "{summary}");
 
     let receipt = fixture.api().get(&format!("/payments/{anybodys}/receipt")).await.unwrap();
     assert_eq!((&receipt["amount_millisats"], &receipt["description"]), (&json!(7_000), &json!("=1+1")));
