@@ -1,6 +1,6 @@
 //! The rights that an endpoint requires of a key, and the streams visible to a key.
 
-use usher_engine::access::Scope;
+use usher_engine::access::{OperatorClient, Role, Scope};
 
 use crate::auth::Authorization;
 use crate::problem::{ErrorCode, Problem};
@@ -12,6 +12,8 @@ pub(crate) struct Access {
     pub(crate) reach: Reach,
     /// Its spending is not counted towards a key's budget: the endpoint refuses keys with a budget.
     pub(crate) is_uncounted: bool,
+    /// Operators with the role `support` may change what the endpoint changes.
+    pub(crate) is_for_support: bool,
 }
 
 /// The reach of an endpoint, for keys that see only their own streams.
@@ -28,7 +30,7 @@ pub(crate) enum Reach {
 
 impl From<Scope> for Access {
     fn from(scope: Scope) -> Self {
-        Self { scope, reach: Reach::Streams, is_uncounted: false }
+        Self { scope, reach: Reach::Streams, is_uncounted: false, is_for_support: false }
     }
 }
 
@@ -39,6 +41,9 @@ pub(crate) trait ScopeExt {
 
     /// The endpoint concerns no stream.
     fn of_nothing(self) -> Access;
+
+    /// Operators with the role `support` may use the endpoint.
+    fn for_support(self) -> Access;
 }
 
 impl ScopeExt for Scope {
@@ -49,6 +54,10 @@ impl ScopeExt for Scope {
     fn of_nothing(self) -> Access {
         Access { reach: Reach::Nothing, ..self.into() }
     }
+
+    fn for_support(self) -> Access {
+        Access::from(self).for_support()
+    }
 }
 
 impl Access {
@@ -57,9 +66,17 @@ impl Access {
         Self { is_uncounted: true, ..self }
     }
 
-    /// Passes if the client may use an endpoint with this access.
-    pub(crate) fn check(self, authorization: &Authorization) -> Result<(), Problem> {
+    /// Operators with the role `support` may use the endpoint.
+    pub(crate) fn for_support(self) -> Self {
+        Self { is_for_support: true, ..self }
+    }
+
+    /// Passes if the client may use an endpoint with this access, which `changes` something or only reads.
+    pub(crate) fn check(self, authorization: &Authorization, changes: bool) -> Result<(), Problem> {
         let Some(terms) = authorization.terms() else { return Ok(()) };
+        if let Some(client) = authorization.operator() {
+            return if changes { self.check_operator(client) } else { Ok(()) };
+        }
         if !terms.scopes.contains(&self.scope) {
             return Err(Problem::scope_missing(self.scope));
         }
@@ -70,6 +87,34 @@ impl Access {
         if terms.daily_budget_millisats.is_some() && self.is_uncounted {
             let detail = "the key has a daily_budget_millisats, and what this spends is not counted by it";
             return Err(Problem::new(ErrorCode::BudgetNotCounted, detail));
+        }
+        Ok(())
+    }
+
+    /// Passes if an operator may change what the endpoint changes. Money, keys and operators need a fresh login.
+    fn check_operator(self, client: &OperatorClient) -> Result<(), Problem> {
+        let role = client.operator.role;
+        let is_allowed = match (self.scope, role) {
+            (Scope::Approvals, _) => client.is_approver,
+            (_, Role::Viewer) => false,
+            (_, Role::Support) => self.is_for_support,
+            (_, Role::Admin) => true,
+        };
+        if !is_allowed {
+            let detail = match self.scope {
+                Scope::Approvals => "only people in wallet.approvers decide about payments".to_owned(),
+                _ => format!("your role, {}, does not include this", role.as_str()),
+            };
+            return Err(Problem::new(ErrorCode::RoleNotAllowed, detail));
+        }
+        let is_sensitive = match self.scope {
+            Scope::PaymentsSend | Scope::Tickets | Scope::Approvals => true,
+            Scope::Admin => !self.is_for_support,
+            _ => false,
+        };
+        if is_sensitive && !client.session.is_fresh {
+            let detail = "log in again at /console/step-up: your last login was more than five minutes ago";
+            return Err(Problem::new(ErrorCode::StepUpRequired, detail));
         }
         Ok(())
     }

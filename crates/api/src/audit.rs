@@ -30,13 +30,14 @@ const OK: &str = "ok";
 const BEGUN: &str = "begun";
 
 /// Refusals for lack of rights or budget.
-const RECORDED_REFUSALS: [ErrorCode; 7] = [
+const RECORDED_REFUSALS: [ErrorCode; 8] = [
     ErrorCode::BudgetNotCounted,
     ErrorCode::BudgetExhausted,
     ErrorCode::ScopeMissing,
     ErrorCode::NetworkNotAllowed,
     ErrorCode::OwnStreamsOnly,
     ErrorCode::OwnRequest,
+    ErrorCode::RoleNotAllowed,
     ErrorCode::TokenRequired,
 ];
 
@@ -167,8 +168,7 @@ pub(crate) async fn begin(state: &ApiState) -> Result<(), StoreError> {
 async fn entry(state: &ApiState, action: &str, head: &mut Parts) -> NewAuditEntry {
     let address = head.extensions.get::<ClientAddress>().map(|ClientAddress(address)| address.to_canonical());
     let request_id = head.extensions.get::<RequestId>().map(|id| id.as_str().to_owned());
-    let key = client_of(&head.extensions);
-    let actor = key.map_or_else(|| "token".to_owned(), |key| key.to_string());
+    let actor = authorization_of(&head.extensions).map_or_else(|| "token".to_owned(), Authorization::actor);
     let mut entry = state.engine.audit().entry(
         actor,
         address.as_ref().map(IpAddr::to_string).unwrap_or_default(),
@@ -187,8 +187,12 @@ async fn entry(state: &ApiState, action: &str, head: &mut Parts) -> NewAuditEntr
 
 /// The key of the request; `None` for the token.
 fn client_of(extensions: &Extensions) -> Option<KeyId> {
+    authorization_of(extensions).and_then(Authorization::key_id)
+}
+
+fn authorization_of(extensions: &Extensions) -> Option<&Authorization> {
     let refused = || extensions.get::<RefusedClient>().map(|RefusedClient(client)| client);
-    extensions.get::<Authorization>().or_else(refused).and_then(Authorization::key_id)
+    extensions.get::<Authorization>().or_else(refused)
 }
 
 /// Whether a path segment looks like one of our ids: a UUID, with or without the index of an event, a channel's number

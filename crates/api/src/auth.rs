@@ -12,7 +12,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 use tokio_util::sync::CancellationToken;
-use usher_engine::access::{AcceptedSecret, KeyError, KeyRing, SECRET_PREFIX, Terms};
+use usher_engine::access::{AcceptedSecret, KeyError, KeyRing, OperatorClient, SECRET_PREFIX, Terms};
 use usher_engine::ports::KeyId;
 use usher_engine::{FieldErrors, Origin, Requester, UnixMillis};
 
@@ -26,6 +26,8 @@ pub(crate) enum AuthPolicy {
     Client,
     /// As [`Client`](Self::Client), and clients of a WebSocket that send credentials in the first message.
     WebSocket,
+    /// Operators with a session of the console.
+    Console,
     /// Clients with the token or a key, also as the password of a browser; with
     /// [`is_development`](crate::ApiParts::is_development) also browsers on this machine.
     Docs,
@@ -81,6 +83,25 @@ impl Authorization {
         match &self.0 {
             Credential::Token { revoked, .. } => revoked.is_cancelled(),
             Credential::Key(secret) => secret.is_revoked(),
+        }
+    }
+
+    /// The session of an operator.
+    pub(crate) fn of_operator(client: OperatorClient) -> Self {
+        Self(Credential::Key(AcceptedSecret::of_operator(client)))
+    }
+
+    /// The operator, if it is the session of one.
+    pub(crate) fn operator(&self) -> Option<&OperatorClient> {
+        self.key().and_then(AcceptedSecret::operator)
+    }
+
+    /// The client's name in the audit log.
+    pub(crate) fn actor(&self) -> String {
+        match (self.operator(), self.key_id()) {
+            (Some(client), _) => client.operator.actor(),
+            (None, Some(key)) => key.to_string(),
+            (None, None) => "token".to_owned(),
         }
     }
 

@@ -26,9 +26,10 @@ use crate::problem::{ErrorCode, Problem};
 use crate::remarks::Remarks;
 use crate::request_id::{RequestId, X_REQUEST_ID};
 use crate::request_log::{self, CompletedRequest};
+use crate::route::Audit;
 use crate::route_table::RouteTable;
 use crate::runner::catch_panic;
-use crate::{ApiState, TrustedProxies, header_list, host_header, local_request};
+use crate::{ApiState, TrustedProxies, console, header_list, host_header, local_request};
 
 /// Marks a request over a WebSocket whose client has sent the token or a key. A request extension.
 #[derive(Clone, Debug)]
@@ -89,7 +90,7 @@ async fn respond(context: Context, request_id: RequestId, mut request: Request, 
         }
     };
     if response.extensions().get::<Problem>().is_some_and(|problem| problem.code() == ErrorCode::MethodNotAllowed)
-        && let Some(methods) = path.as_ref().and_then(|path| context.routes.methods(path.as_str()))
+        && let Some(methods) = path.as_ref().and_then(|path| context.routes.methods(context.path_of_api(path.as_str())))
     {
         response.extensions_mut().insert(Problem::new(ErrorCode::MethodNotAllowed, format!("use {methods}")));
     }
@@ -130,10 +131,12 @@ impl Context {
             AuthPolicy::Public => Ok(()),
             AuthPolicy::WebSocket if authenticates_later(request.headers()) => Ok(()),
             AuthPolicy::Docs if self.state.is_development && local_request::is_local(request) => Ok(()),
-            AuthPolicy::Client | AuthPolicy::WebSocket | AuthPolicy::Docs => {
+            AuthPolicy::Client | AuthPolicy::WebSocket | AuthPolicy::Docs | AuthPolicy::Console => {
                 let path = request.extensions().get::<MatchedPath>();
-                let route = path.and_then(|path| self.routes.get(request.method(), path.as_str())).cloned();
+                let path = path.map(|path| self.path_of_api(path.as_str()));
+                let route = path.and_then(|path| self.routes.get(request.method(), path)).cloned();
                 let access = route.as_ref().and_then(|route| route.access);
+                let changes = route.as_ref().is_none_or(|route| route.audit != Audit::Nothing);
                 if let Some(route) = route {
                     request.extensions_mut().insert(route);
                 }
@@ -149,16 +152,23 @@ impl Context {
                     request.extensions_mut().insert(quota);
                     quota.check()?;
                 }
-                access.map_or(Ok(()), |access| access.check(&authorization))?;
+                access.map_or(Ok(()), |access| access.check(&authorization, changes))?;
                 check_rate_limit(&self.state)
             }
         }
+    }
+
+    /// The path of an endpoint, which the console has below its own.
+    fn path_of_api<'a>(&self, path: &'a str) -> &'a str {
+        let rest = path.split_once(console::API).map(|(_, rest)| rest);
+        rest.filter(|_| self.policy == AuthPolicy::Console).unwrap_or(path)
     }
 
     fn authenticate(&self, request: &mut Request) -> Result<Authorization, Problem> {
         let tokens = &self.state.tokens;
         let authorization = match self.policy {
             AuthPolicy::Docs => tokens.authorize_browser(request.headers())?,
+            AuthPolicy::Console => console::authorize(&self.state, request)?,
             AuthPolicy::Public | AuthPolicy::Client | AuthPolicy::WebSocket => tokens.authorize(request.headers())?,
         };
         if let Err(problem) = check_network(&authorization, request.extensions().get().copied()) {
@@ -294,7 +304,9 @@ pub(crate) fn finish_response(response: &mut Response, request_id: &RequestId) {
     if let Some(value) = request_id.to_header() {
         headers.insert(X_REQUEST_ID, value);
     }
-    // Responses contain tokens, invoices and ecash, which must not be cached.
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // Responses contain tokens, invoices and ecash, which must not be cached; the files of the console never change.
+    if headers.get(CACHE_CONTROL).is_none_or(|value| !value.as_bytes().ends_with(b"immutable")) {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 }

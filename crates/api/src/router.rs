@@ -14,6 +14,8 @@ use utoipa::openapi::OpenApi;
 
 use crate::auth::AuthPolicy;
 use crate::client_network;
+use crate::console;
+use crate::endpoint_group::Endpoint;
 use crate::endpoints;
 use crate::local_request;
 use crate::middleware::{self, Context};
@@ -34,9 +36,12 @@ pub(crate) fn router(state: ApiState, options: &ServeOptions) -> Router {
     // Not those of the pages: anybody who connects from their address could forge another one.
     let of_api = options.trusted_api_proxies.clone();
     match options.surface {
-        Surface::Everything => api(state.clone(), of_api).merge(local(state.clone())).merge(pages(state, of_pages)),
+        Surface::Everything => {
+            let pages = pages(state.clone(), of_pages.clone()).merge(console(&state, &of_pages));
+            api(state.clone(), of_api).merge(local(state)).merge(pages)
+        }
         Surface::Api => api(state.clone(), of_api).merge(local(state)),
-        Surface::Pages => public(state, of_pages),
+        Surface::Pages => public(state.clone(), of_pages.clone()).merge(console(&state, &of_pages)),
     }
 }
 
@@ -63,6 +68,30 @@ fn public(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
         .layer(from_fn_with_state(context, middleware::handle))
 }
 
+/// What the program of the console requests: its session, and the endpoints of the API below a path of its own, with
+/// the session in place of a key.
+fn console(state: &ApiState, trusted_proxies: &TrustedProxies) -> Router {
+    let Some(options) = &state.console else { return Router::new() };
+    let groups = endpoints::groups::<()>();
+    let routes = Arc::new(RouteTable::of(&groups));
+    let of_clients = |endpoint: &Endpoint<()>| endpoint.policy == AuthPolicy::Client;
+    let endpoints = groups.into_iter().flat_map(|group| group.endpoints).filter(of_clients);
+    let api = endpoints.fold(state.test_routes.clone(), |api, endpoint| api.route(&endpoint.path, endpoint.router));
+    let api = api.method_not_allowed_fallback(method_not_allowed).fallback(route_not_found);
+    let api = api.layer(from_fn_with_state(state.clone(), runner::run));
+    let session = console::session_routes().method_not_allowed_fallback(method_not_allowed);
+    let policy = AuthPolicy::Console;
+    let context = Context { state: state.clone(), policy, routes, trusted_proxies: trusted_proxies.clone() };
+    let handle = from_fn_with_state(context, middleware::handle);
+    let api = Router::new().nest(console::API, api.layer(handle.clone()));
+    let console = api.merge(session.layer(handle)).with_state(state.clone());
+    match options.base() {
+        // A proxy may remove the path of `pages.public_url`, or forward it.
+        Some(base) => console.clone().nest(&base, console),
+        None => console,
+    }
+}
+
 /// The whole API. Unknown paths require the token as well, so that unauthenticated peers learn nothing.
 pub(crate) fn api(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
     let groups = endpoints::groups::<()>();
@@ -77,12 +106,12 @@ pub(crate) fn api(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
     let routers = routers.map(|(policy, router)| {
         let router = match policy {
             AuthPolicy::Client => router.merge(state.test_routes.clone()),
-            AuthPolicy::Docs | AuthPolicy::Public | AuthPolicy::WebSocket => router,
+            AuthPolicy::Docs | AuthPolicy::Public | AuthPolicy::WebSocket | AuthPolicy::Console => router,
         };
         let router = router.method_not_allowed_fallback(method_not_allowed);
         let router = match policy {
             AuthPolicy::Client => router.fallback(route_not_found).layer(runner.clone()),
-            AuthPolicy::Docs | AuthPolicy::Public | AuthPolicy::WebSocket => router,
+            AuthPolicy::Docs | AuthPolicy::Public | AuthPolicy::WebSocket | AuthPolicy::Console => router,
         };
         let (routes, trusted_proxies) = (Arc::clone(&routes), trusted_proxies.clone());
         let context = Context { state: state.clone(), policy, routes, trusted_proxies };

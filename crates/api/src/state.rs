@@ -19,6 +19,7 @@ use crate::auth::ApiTokens;
 use crate::auth_failure_throttle::AuthFailureThrottle;
 use crate::client_places::ClientPlaces;
 use crate::connection_table::ConnectionTable;
+use crate::console::ConsoleOptions;
 use crate::global_rate_limit::GlobalRateLimit;
 use crate::idempotency_queue::IdempotencyQueue;
 use crate::key_rate_limit::KeyRateLimits;
@@ -141,6 +142,8 @@ pub struct ApiParts {
     pub openid: Option<Arc<dyn OpenIdControl>>,
     /// The pages for users' browsers, open to anybody.
     pub pages: Router,
+    /// The console of operators. `None`: the service has none.
+    pub console: Option<ConsoleOptions>,
     /// More routes without a token, at the address of the API only: those of `usher dev`.
     pub local: Router,
     /// Further routes for clients with the token, which only a test mode has.
@@ -170,6 +173,7 @@ pub struct Shared {
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
     pub(crate) pages: Router,
+    pub(crate) console: Option<ConsoleOptions>,
     pub(crate) local: Router,
     pub(crate) test_routes: Router<ApiState>,
     pub(crate) directory: Arc<dyn Directory>,
@@ -209,7 +213,7 @@ impl ApiState {
     pub fn decline_requests_of_revoked_keys(&self) {
         let state = self.clone();
         self.tasks.spawn(async move {
-            let is_revoked = |origin| state.keys.of_origin(origin).is_none();
+            let is_revoked = |origin| state.keys.is_revoked(origin);
             while let Err(error) = state.engine.payments().decline_requests_of_revoked(is_revoked).await {
                 tracing::warn!(%error, "what a revoked key has asked for still waits for an approval; trying again in 5 s");
                 tokio::select! {
@@ -240,6 +244,7 @@ impl ApiState {
             stop,
             openid,
             pages,
+            console,
             local,
             test_routes,
         } = parts;
@@ -259,6 +264,7 @@ impl ApiState {
             tasks,
             stop,
             pages,
+            console,
             local,
             test_routes,
             directory,

@@ -50,6 +50,21 @@ pub struct Event {
 
 usher_protocol::debug_shows!(Event { index, event_type });
 
+impl Event {
+    /// Removes the ticket, if the event has one.
+    pub(crate) fn hide_ticket(&mut self) {
+        if self.event_type != EventType::CashuResponse {
+            return;
+        }
+        let data = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&self.data);
+        if let Ok(mut data) = data
+            && data.remove("token").is_some()
+        {
+            self.data = serde_json::Value::Object(data).to_string().into();
+        }
+    }
+}
+
 /// Consecutive events of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventPage {

@@ -76,7 +76,7 @@ pub use origin::Origin;
 pub use page::Page;
 pub use page_rules::PageRules;
 pub use payment::Payments;
-pub use payment::approval::decide::{Approver, DecideError, PaymentPurpose, WaitingPayment};
+pub use payment::approval::decide::{DecideError, PaymentPurpose, WaitingPayment};
 pub use payment::approval::decision::Decision;
 pub use payment::configured_rules::PaymentRules;
 pub use payment::invoice_request::{InvoiceContent, RequestInvoice};

@@ -27,9 +27,7 @@ pub(crate) async fn page_script() -> Response {
 /// `GET /pages/assets/passkey.js`: the compressed bundle of `passkey-script`, loaded on demand.
 pub(crate) async fn passkey_script(headers: HeaderMap) -> Response {
     static COMPRESSED: LazyLock<Option<Vec<u8>>> = LazyLock::new(|| compress(PASSKEY_SCRIPT.as_bytes()).ok());
-    let accepted = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-    let accepts = accepted.flat_map(|value| value.split(',')).any(|coding| coding.trim() == "gzip");
-    let mut response = match COMPRESSED.as_deref().filter(|_| accepts) {
+    let mut response = match COMPRESSED.as_deref().filter(|_| accepts_gzip(&headers)) {
         None => script(PASSKEY_SCRIPT),
         Some(compressed) => {
             let mut response = script("");
@@ -43,7 +41,12 @@ pub(crate) async fn passkey_script(headers: HeaderMap) -> Response {
     response
 }
 
-fn compress(content: &[u8]) -> io::Result<Vec<u8>> {
+pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    accepted.flat_map(|value| value.split(',')).any(|coding| coding.trim() == "gzip")
+}
+
+pub(crate) fn compress(content: &[u8]) -> io::Result<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(content)?;
     encoder.finish()

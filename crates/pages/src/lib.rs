@@ -23,6 +23,7 @@
 //! | `/verify/{session_id}/{secret}`, `…/events` | the page of a verification session, and its state |
 //! | `/verify/{session_id}/{secret}/start` | begins the check of a provider (POST) |
 //! | `/approve` and below | payments waiting for an operator (`approvals`), if there are approvers |
+//! | `/console` and below | the console of operators (`console`) |
 //! | `/verify/return` | where the provider redirects the browser |
 //! | `/pages/none` | the "not found" page, for browsers that request an unknown path |
 //! | `/pages/assets/page.js` | the script of all pages |
@@ -37,6 +38,7 @@ mod amounts;
 mod approvals;
 mod assets;
 mod browser;
+mod console;
 mod handshake;
 mod keyed_page;
 mod link;
@@ -44,6 +46,7 @@ mod lnurl_pay;
 mod login;
 mod login_methods;
 mod login_page_request;
+mod operators;
 mod page;
 mod passkey;
 mod payment;
@@ -65,11 +68,14 @@ use axum::routing::{get, post};
 use usher_engine::{Engine, HandshakeView, PaymentView, RefundView, VerificationView};
 use usher_page_layout::{PageRunner, preflight, run_changes, run_to_end};
 
+use self::operators::area::Area;
+use self::operators::state::OperatorsState;
 use self::state::PagesState;
 
-pub use self::approvals::ApprovalsOptions;
 pub use self::browser::{cookie, login_cookie_name, login_cookies};
 pub use self::link::typed_amount;
+pub use self::operators::OperatorOptions;
+pub use self::operators::state::{session_cookie, session_secret};
 pub use self::page::not_available;
 pub use self::state::PagesOptions;
 
@@ -78,12 +84,15 @@ const MAX_BODY_BYTES: usize = 16 * 1024;
 
 /// The routes of all pages.
 pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
-    let (approvals, runner) = (options.approvals.clone(), PageRunner::new(options.tasks.clone()));
+    let (operators, runner) = (options.operators.clone(), PageRunner::new(options.tasks.clone()));
     let home = if options.site.is_test_mode() { Router::new() } else { Router::new().route("/", get(page::home)) };
     let state = PagesState::new(engine, options);
     // For requests that change something by GET.
     let to_end = from_fn_with_state(runner.clone(), run_to_end);
-    let approvals = approvals::router(state.clone(), approvals, runner.clone());
+    let networks = operators.console.clone();
+    let operators = OperatorsState::new(state.clone(), operators);
+    let console = networks.map(|networks| console::router(operators.of(Area::Console), networks, runner.clone()));
+    let approvals = approvals::router(operators, runner.clone());
     home.route("/login/{stream_id}/{secret}", get(login::show).route_layer(to_end.clone()).post(login::enter))
         .route("/login/{stream_id}/{secret}/events", get(login::events))
         .route("/login/{stream_id}/{secret}/extension", post(login::prove))
@@ -112,6 +121,7 @@ pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
         .route("/pages/assets/passkey.js", get(assets::passkey_script))
         .with_state(state)
         .merge(approvals)
+        .merge(console.unwrap_or_default())
         .layer(from_fn_with_state(runner, run_changes))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
 }

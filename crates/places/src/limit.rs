@@ -37,8 +37,9 @@ pub enum Share {
 /// A page without JavaScript reloads every 5 s, but a phone may meanwhile show the wallet or the signer's app.
 const SEEN: Protection = Protection { after_seen: Duration::from_secs(90), longest: Duration::from_secs(300) };
 
-/// A session ends after this time without activity, and at the latest after an hour.
-const SESSION: Protection = Protection { after_seen: Duration::from_secs(900), longest: Duration::from_secs(3_600) };
+/// A session ends after half an hour without activity, and at the latest after twelve hours.
+const SESSION: Protection =
+    Protection { after_seen: Duration::from_secs(1_800), longest: Duration::from_secs(12 * 3_600) };
 
 const NONE: Limit = Limit {
     name: "",

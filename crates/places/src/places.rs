@@ -246,6 +246,11 @@ impl<K: Clone + Eq + Hash, V> Places<K, V> {
         self.taken.get_mut(key).map(|taken| &mut taken.value)
     }
 
+    /// All taken places, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+        self.taken.iter().map(|(key, taken)| (key, &taken.value))
+    }
+
     /// The number of taken places.
     pub fn len(&self) -> usize {
         self.taken.len()

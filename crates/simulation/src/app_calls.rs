@@ -6,10 +6,10 @@ use sha2::{Digest as _, Sha256};
 use usher_engine::ports::{CurrencyCode, IdempotencyKey, StoreError};
 use usher_engine::request_body::RequestedCurrency;
 use usher_engine::{
-    Approver, AuthenticateKey, ClientNetwork, DecideError, Engine, IdempotentRequest, InvoiceContent,
-    KeyHandshakeRequest, KeyHandshakeStarted, LoginRequest, LoginStarted, OpenedLogin, PayInvoiceRequest,
-    PricedOperation, RecurringPaymentRequest, RenderedResponse, RequestInvoice, Requester, ShownStream,
-    SinglePaymentRequest, StartError, StreamId, VisitError,
+    AuthenticateKey, ClientNetwork, DecideError, Engine, IdempotentRequest, InvoiceContent, KeyHandshakeRequest,
+    KeyHandshakeStarted, LoginRequest, LoginStarted, OpenedLogin, PayInvoiceRequest, PricedOperation,
+    RecurringPaymentRequest, RenderedResponse, RequestInvoice, Requester, ShownStream, SinglePaymentRequest,
+    StartError, StreamId, VisitError,
 };
 use usher_protocol::PublicKey;
 use usher_protocol::calendar::Calendar;
@@ -54,8 +54,8 @@ pub(crate) async fn make(world: Arc<World>, engine: Arc<Engine>, call: Call) {
             return;
         }
         AppRequest::Decide { stream, decision, by_requester } => {
-            let operator = Approver::Operator(world.lock().service.public_key());
-            let by = if *by_requester { Approver::Client(None) } else { operator };
+            let operator = Some(usher_engine::access::operator_id(&world.lock().service.public_key()).origin());
+            let by = if *by_requester { None } else { operator };
             let decided = engine.payments().decide(&Requester::Service, *stream, *decision, by).await;
             let mut state = world.lock();
             match decided {

@@ -2,6 +2,7 @@
 
 mod audit_arguments;
 mod backup_arguments;
+mod console_arguments;
 mod dev_arguments;
 mod key_arguments;
 mod wallet_arguments;
@@ -13,6 +14,7 @@ use clap_complete::Shell;
 
 pub use self::audit_arguments::AuditCommand;
 pub use self::backup_arguments::{BackupCommand, RestoreCommand};
+pub use self::console_arguments::ConsoleCommand;
 pub use self::dev_arguments::{DevAction, DevCommand};
 pub use self::key_arguments::{KeysCommand, NewKey};
 pub use self::wallet_arguments::{AutoReaction, WalletArgs, WalletCommand};
@@ -102,6 +104,11 @@ pub enum Command {
     /// All ask the running service of the data directory.
     #[command(subcommand)]
     Keys(KeysCommand),
+    /// Invites, lists and removes the people who use the console.
+    ///
+    /// All ask the running service of the data directory.
+    #[command(subcommand)]
+    Console(ConsoleCommand),
     /// Shows and verifies the audit log: who changed what.
     #[command(subcommand)]
     Audit(AuditCommand),

@@ -82,6 +82,7 @@ pub fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Store(store) => command::store::run(&store, cli.data_dir),
         Command::Tickets(tickets) => command::tickets::run(&tickets, cli.data_dir),
         Command::Keys(keys) => command::keys::run(&keys, cli.data_dir),
+        Command::Console(console) => command::console::run(&console, cli.data_dir),
         Command::Audit(audit) => command::audit::run(&audit, cli.data_dir),
         Command::Users(users) => command::users::run(&users, cli.data_dir),
         Command::Key(key) => command::key::run(key, cli.data_dir),

@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use usher_age_verifiers::{OidcOptions, OidcVerifier, VerificationServiceClient, VerificationServiceOptions};
 use usher_api::{ApiParts, ApiState, ApiTokens, ServeOptions, Surface};
-use usher_engine::access::KeyRing;
+use usher_engine::access::{KeyRing, Operators};
 use usher_engine::ports::{
     AgeVerifier, Clock, OsRandomness, Payees, Randomness, RemoteSigner, SystemClock, WebhookSender,
 };
@@ -17,7 +17,7 @@ use usher_engine::{Engine, EngineParts, LightningBackend};
 use usher_instance::{GatedLightning, GatedMessenger, GatedWebhook, LeaseGate};
 use usher_lnurl::{LnurlPayees, PayeeOptions};
 use usher_openid_provider::{OpenIdParts, OpenIdProvider};
-use usher_pages::ApprovalsOptions;
+use usher_pages::OperatorOptions;
 use usher_protocol::jwt::JwtIssuer;
 use usher_rates::MedianRates;
 use usher_relays::{
@@ -40,8 +40,8 @@ use crate::profile_directory;
 use crate::service_mode::WebhookInRealTime;
 pub use crate::service_mode::{MakeRoutes, Mode, TestMode, TestRoutes};
 use crate::service_options::{
-    derived_key, engine_options, limits, pages, pages_url, previous_token, rate_options, serve_options, service_name,
-    site, tokens, webhook_secrets,
+    console_options, derived_key, engine_options, limits, pages, pages_url, previous_token, rate_options,
+    serve_options, service_name, site, tokens, webhook_secrets,
 };
 use crate::service_status::Parts;
 use crate::task_group::TaskGroup;
@@ -153,15 +153,15 @@ impl Service {
         .await
         .map_err(profile_directory::failed)?;
         let site = site(config, &mode, pages_url.clone(), directory.clone(), http.tasks.clone())?;
-        let keys = KeyRing::load(store.clone(), Arc::clone(&clock), Arc::clone(&randomness)).await?;
+        let operators = config.console.operators.operators().to_vec();
+        let operators = Operators::load(operators, store.clone(), Arc::clone(&clock), Arc::clone(&randomness)).await?;
+        let keys = KeyRing::load(store.clone(), operators, Arc::clone(&clock), Arc::clone(&randomness)).await?;
         operations.tasks.spawn(Arc::clone(&keys).run(operations.stop.clone()));
-        let approvals = ApprovalsOptions {
-            keys: Arc::clone(&keys),
-            clock: Arc::clone(&clock),
-            randomness: Arc::clone(&randomness),
-        };
+        let console = config.console.enabled.then(|| config.console.networks.networks().to_vec());
+        let operators = OperatorOptions { keys: Arc::clone(&keys), clock: Arc::clone(&clock), console };
+        let console = console_options(config, &pages_url);
         let running = (http.tasks.clone(), http.stop.clone());
-        let options = pages(config, site.clone(), directory.clone(), approvals, running);
+        let options = pages(config, site.clone(), directory.clone(), operators, running);
         let mut pages = usher_pages::router(Arc::clone(&engine), options);
         let mut provider = None;
         let pseudonym_key = derived_key(&identity, "usher: addresses of visitors");
@@ -182,7 +182,7 @@ impl Service {
             provider = Some(Arc::new(started) as _);
         }
         let is_development = mode.is_test();
-        let added = mode.routes(&engine, &site);
+        let added = mode.routes(&engine, &site, &keys);
         pages = pages.merge(added.pages);
         // A proxy may remove the path of `pages.public_url`, or forward it.
         let base = site.base();
@@ -215,6 +215,7 @@ impl Service {
             stop: http.stop.clone(),
             openid: provider,
             pages,
+            console,
             local: added.local,
             test_routes: added.with_token,
         });

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use axum::Router;
 use usher_api::ApiState;
+use usher_engine::access::KeyRing;
 use usher_engine::event::Event;
 use usher_engine::ports::{Clock, Posted, SystemClock, WebhookSender};
 use usher_engine::{Engine, StreamId, UnixMillis};
@@ -21,7 +22,7 @@ pub enum Mode {
 }
 
 /// Makes the routes of `usher dev`.
-pub type MakeRoutes = Box<dyn FnOnce(&Arc<Engine>, &Site) -> TestRoutes + Send>;
+pub type MakeRoutes = Box<dyn FnOnce(&Arc<Engine>, &Site, &Arc<KeyRing>) -> TestRoutes + Send>;
 
 /// What `usher dev` has beside the service.
 pub struct TestMode {
@@ -63,10 +64,10 @@ impl Mode {
         }
     }
 
-    pub(crate) fn routes(self, engine: &Arc<Engine>, site: &Site) -> TestRoutes {
+    pub(crate) fn routes(self, engine: &Arc<Engine>, site: &Site, keys: &Arc<KeyRing>) -> TestRoutes {
         match self {
             Self::Live => TestRoutes::default(),
-            Self::Test(test) => (test.routes)(engine, site),
+            Self::Test(test) => (test.routes)(engine, site, keys),
         }
     }
 }

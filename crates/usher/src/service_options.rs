@@ -11,13 +11,13 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use url::Url;
 use usher_address_guard::AddressSource;
-use usher_api::{ApiTokens, ForwardingKey, InstanceKey, Limits, ServeOptions, TrustedProxies};
+use usher_api::{ApiTokens, ConsoleOptions, ForwardingKey, InstanceKey, Limits, ServeOptions, TrustedProxies};
 use usher_engine::audit::AuditOptions;
 use usher_engine::ports::{AuditKey, Directory, MintAuthToken};
 use usher_engine::{EngineOptions, PageRules, PaymentRules, RelyingParty, SpendingRules, VerificationRules};
 use usher_http_client::{Client, ClientOptions};
 use usher_page_layout::{Picture, PictureSource, Site, SiteOptions};
-use usher_pages::{ApprovalsOptions, PagesOptions};
+use usher_pages::{OperatorOptions, PagesOptions};
 use usher_protocol::mint_url;
 use usher_rates::RateOptions;
 use usher_relays::Identity;
@@ -195,7 +195,7 @@ pub(crate) fn pages(
     config: &Config,
     site: Site,
     directory: Arc<dyn Directory>,
-    approvals: ApprovalsOptions,
+    operators: OperatorOptions,
     (tasks, stop): (TaskTracker, CancellationToken),
 ) -> PagesOptions {
     PagesOptions {
@@ -204,10 +204,23 @@ pub(crate) fn pages(
         login_methods: config.pages.login_methods.as_ref().map(|chosen| chosen.methods().to_vec()),
         has_lightning_address: config.payments.lightning_address,
         app: config.pages.return_urls.urls().first().and_then(|url| url.join("/").ok()),
-        approvals,
+        operators,
         tasks,
         stop,
     }
+}
+
+/// The options of the console, if there is one.
+pub(crate) fn console_options(config: &Config, pages_url: &str) -> Option<ConsoleOptions> {
+    let public_url = Url::parse(pages_url).ok().filter(|_| config.console.enabled)?;
+    let url = pages_url.to_owned();
+    Some(ConsoleOptions {
+        public_url,
+        networks: config.console.networks.networks().to_vec(),
+        secret: Arc::new(move |headers| usher_pages::session_secret(&url, headers)),
+        service: service_name(config).map(str::to_owned),
+        currency: config.pages.show_currency.map(|currency| currency.to_string()),
+    })
 }
 
 /// The service's name for users.

@@ -8,6 +8,7 @@ mod lightning_node;
 mod login;
 mod operate;
 mod operation_started;
+mod operators;
 mod payments;
 mod profile;
 mod subscriptions;
@@ -19,7 +20,7 @@ use crate::endpoint_group::{Detail, EndpointGroup};
 pub(crate) use operate::{check_health, own_name};
 
 /// All groups, in the order in which an app needs them.
-pub(crate) fn groups<D: Detail>() -> [EndpointGroup<D>; 10] {
+pub(crate) fn groups<D: Detail>() -> [EndpointGroup<D>; 11] {
     [
         login::group(),
         payments::group(),
@@ -30,6 +31,7 @@ pub(crate) fn groups<D: Detail>() -> [EndpointGroup<D>; 10] {
         events::group(),
         operate::group(),
         keys::group(),
+        operators::group(),
         lightning_node::group(),
     ]
 }

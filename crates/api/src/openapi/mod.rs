@@ -195,7 +195,7 @@ fn complete(operation: &mut Operation, policy: AuthPolicy, access: Option<Access
     let mut codes = vec![ErrorCode::InternalError];
     operation.security = match policy {
         AuthPolicy::Public => Some(vec![SecurityRequirement::default()]),
-        AuthPolicy::Client | AuthPolicy::WebSocket | AuthPolicy::Docs => {
+        AuthPolicy::Client | AuthPolicy::WebSocket | AuthPolicy::Docs | AuthPolicy::Console => {
             codes.extend([ErrorCode::Unauthorized, ErrorCode::NetworkNotAllowed]);
             codes.extend([ErrorCode::RateLimited, ErrorCode::DeadlineExceeded]);
             codes.extend(access.map(|_| ErrorCode::ScopeMissing));

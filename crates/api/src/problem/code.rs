@@ -66,6 +66,10 @@ error_codes! {
     Unauthorized "unauthorized" UNAUTHORIZED "The bearer token is missing or wrong",
     /// The API key lacks the scope that the endpoint needs; `scope` names it.
     ScopeMissing "scope_missing" FORBIDDEN "The API key lacks a scope",
+    /// The operator's role in the console does not include this.
+    RoleNotAllowed "role_not_allowed" FORBIDDEN "The operator's role does not include this",
+    /// In the console, this needs a login that is at most five minutes old.
+    StepUpRequired "step_up_required" FORBIDDEN "Log in to the console again",
     /// The API key is not accepted from the client's network.
     NetworkNotAllowed "network_not_allowed" FORBIDDEN "The API key is not accepted from this network",
     /// The API key sees only the streams that it has started, and the endpoint is about the whole service.
@@ -79,6 +83,9 @@ error_codes! {
     /// There is no such API key, or it was revoked.
     KeyNotFound "key_not_found" NOT_FOUND "No such API key"
         "No API key has this id, or it was revoked",
+    /// There is no such operator, or the configuration has them.
+    OperatorNotFound "operator_not_found" NOT_FOUND "No such operator"
+        "No operator with this key can be removed: there is none, or the configuration has them",
     /// There is no such path.
     RouteNotFound "route_not_found" NOT_FOUND "No such path",
     /// There is no such stream, or it was removed after its retention.

@@ -14,12 +14,12 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_api::{
-    ApiParts, ApiState, ApiTokens, Family, Limits, Readiness, RelaysReadiness, ServeOptions, ServiceStatus,
-    WalletReadiness,
+    ApiParts, ApiState, ApiTokens, ConsoleOptions, Family, Limits, Readiness, RelaysReadiness, ServeOptions,
+    ServiceStatus, WalletReadiness,
 };
-use usher_engine::access::KeyRing;
+use usher_engine::access::{KeyRing, Operator, Operators, Role};
 use usher_engine::ports::{
-    DeliveryStore, Inbound, OpenIdControl, OsRandomness, OutgoingMessage, SystemClock, Via, WebhookSender,
+    Clock, DeliveryStore, Inbound, OpenIdControl, OsRandomness, OutgoingMessage, SystemClock, Via, WebhookSender,
 };
 use usher_engine::{Engine, EngineOptions, EngineParts, LightningBackend, PageRules, UnixMillis};
 use usher_protocol::jwt::JwtIssuer;
@@ -115,6 +115,8 @@ pub struct Builder {
     pub openid: Option<Arc<dyn OpenIdControl>>,
     /// The pages for users' browsers.
     pub pages: axum::Router,
+    /// The networks from which the console can be used.
+    pub console_networks: Vec<ipnet::IpNet>,
     /// Its routes for browsers on this machine.
     pub local: axum::Router,
 }
@@ -141,6 +143,28 @@ pub struct TestApp {
     next_event: AtomicU64,
     sqlite: Arc<SqliteStore>,
     folder: TempDir,
+}
+
+/// The public URL of the console in tests.
+pub const CONSOLE: &str = "https://usher.example";
+
+/// Operators of the console with each role.
+pub const VIEWER: u8 = 61;
+pub const SUPPORT: u8 = 62;
+pub const ADMIN: u8 = 63;
+
+fn console_options(networks: Vec<ipnet::IpNet>) -> ConsoleOptions {
+    let cookie = |headers: &http::HeaderMap| {
+        let cookie = headers.get("cookie")?.to_str().ok()?;
+        Some(cookie.strip_prefix("session=")?.to_owned())
+    };
+    ConsoleOptions {
+        public_url: CONSOLE.parse().unwrap(),
+        networks,
+        secret: Arc::new(cookie),
+        service: Some("Bar Seven".to_owned()),
+        currency: None,
+    }
 }
 
 impl Builder {
@@ -180,8 +204,11 @@ impl Builder {
         let parts_say = Arc::new(PartsSay::default());
         let clock = Arc::new(ManualClock::at(UnixMillis(1_732_137_600_000)));
         let tokens = ApiTokens::new(&TOKEN.into(), None);
-        let ring =
-            KeyRing::load(Arc::clone(&sqlite) as _, Arc::clone(&clock) as _, Arc::new(OsRandomness)).await.unwrap();
+        let (of_ring, randomness) = (Arc::clone(&clock) as Arc<dyn Clock>, Arc::new(OsRandomness));
+        let operators = [(VIEWER, Role::Viewer), (SUPPORT, Role::Support), (ADMIN, Role::Admin)];
+        let operators = operators.map(|(n, role)| Operator { key: key(n), name: role.as_str().to_owned(), role });
+        let operators = Operators::load(operators.into(), sqlite.clone(), of_ring.clone(), randomness.clone());
+        let ring = KeyRing::load(sqlite.clone(), operators.await.unwrap(), of_ring, randomness).await.unwrap();
         tasks.spawn(Arc::clone(&ring).run(stop.clone()));
         let state = ApiState::new(ApiParts {
             engine: Arc::clone(&engine),
@@ -201,6 +228,7 @@ impl Builder {
             stop: stop.clone(),
             openid: self.openid,
             pages: self.pages,
+            console: Some(console_options(self.console_networks)),
             local: self.local,
             test_routes: axum::Router::new(),
         });
@@ -250,6 +278,7 @@ impl TestApp {
             lightning: None,
             openid: None,
             pages: axum::Router::new(),
+            console_networks: Vec::new(),
             local: axum::Router::new(),
         }
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use usher_engine::access::Role;
 use usher_engine::audit::verify;
 use usher_engine::ports::{AuditKey, Clock as _, SystemClock};
 use usher_testing::ports::{MINT, UNIT, token};
@@ -36,6 +37,9 @@ fn changing_operations() -> BTreeSet<String> {
 }
 
 const STREAM: &str = "{stream}";
+
+/// An operator who is removed.
+const INVITED: u8 = 71;
 
 /// Each of them changes something; what starts with `+` begins before its change.
 fn cases() -> Vec<(&'static str, &'static str, String, Value)> {
@@ -91,6 +95,8 @@ fn cases() -> Vec<(&'static str, &'static str, String, Value)> {
         case("+createKey", "POST", "/keys", json!({ "name": "shop", "scopes": ["login"] })),
         case("+rotateKey", "POST", "/keys/{stream}/rotate", json!({ "overlap_seconds": 60 })),
         case("+revokeKey", "DELETE", "/keys/{stream}", none()),
+        case("+inviteOperator", "POST", "/operators/invitations", json!({ "name": "Ben", "role": "viewer" })),
+        case("+removeOperator", "DELETE", &format!("/operators/{}", key(INVITED).to_hex()), none()),
         case("+createAddress", "POST", "/wallet/addresses", none()),
     ]
 }
@@ -110,6 +116,8 @@ async fn start() -> TestApp {
 #[tokio::test]
 async fn each_change_has_one_entry() {
     let app = start().await;
+    let (secret, _) = app.keys.operators().invite("Cleo", Role::Viewer).await.unwrap();
+    app.keys.operators().accept(&secret, key(INVITED)).await.unwrap();
     let (mut tested, mut stream) = (BTreeSet::new(), String::new());
     for (action, method, path, body) in cases() {
         let (begins, action) = (action.starts_with('+'), action.trim_start_matches('+'));

@@ -20,6 +20,7 @@ fn operations(document: &OpenApi) -> Vec<(&'static str, String, bool)> {
             .replace("{currency}", "x")
             .replace("{kid}", "x")
             .replace("{key_id}", "x")
+            .replace("{key}", "x")
             .replace("{id}", "subscriptions:0");
         assert!(!path.contains('{'), "tell this test how to fill in {path}");
         let PathItem { get, put, post, delete, options, head, patch, trace, .. } = item;

@@ -11,6 +11,7 @@ mod audit;
 mod authorization;
 mod bodies;
 mod connections;
+mod console;
 mod directory;
 mod docs_page;
 mod ended_logins;

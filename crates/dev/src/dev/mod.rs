@@ -45,6 +45,7 @@ use usher::output::{tell, write};
 use usher::process;
 use usher::service_lifecycle::{Listeners, Mode, Service, TestMode, TestRoutes};
 use usher::signals::Signals;
+use usher_engine::access::KeyRing;
 use usher_engine::{Engine, KeyHandshakeRequest, Requester};
 use usher_instance::LeaseGate;
 use usher_page_layout::Site;
@@ -184,10 +185,10 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
             mint: mint.as_ref().map(|mint| (mint.url().to_owned(), mint.token().clone())),
         };
         let clock = Some(Arc::clone(&clock)).filter(|_| !command.embedded);
-        Box::new(move |engine: &Arc<Engine>, site: &Site| {
+        Box::new(move |engine: &Arc<Engine>, site: &Site, keys: &Arc<KeyRing>| {
             let mover = ClockMover::new(clock, Arc::clone(engine), messages, work);
             let with_token = test_routes::routes(outcomes, mover);
-            TestRoutes { with_token, ..Browser::new(engine, wallet, site, &accent, about).routes() }
+            TestRoutes { with_token, ..Browser::new(engine, keys, wallet, site, &accent, about).routes() }
         })
     };
     let mode = Mode::Test(TestMode { picture: defaults.picture, clock, routes });

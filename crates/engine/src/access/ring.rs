@@ -1,6 +1,6 @@
 //! All keys in memory: loaded at the start, and updated after each change is stored.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use usher_protocol::text;
 use super::secret::digest_of;
 use super::terms::MAX_NAME;
 use super::validity::End;
-use super::{KeySecret, NewKeyRequest, Scope, Terms};
+use super::{KeySecret, NewKeyRequest, OpenSession, Operator, Operators, Scope, Terms};
 use crate::ports::{Clock, KeyId, KeyStore, Randomness, SecretDigest, StoreError, StoredKey};
 use crate::{FieldError, FieldErrors, Origin, Requester, UnixMillis};
 
@@ -47,6 +47,7 @@ pub enum KeyError {
 /// The keys of the service.
 pub struct KeyRing {
     store: Arc<dyn KeyStore>,
+    operators: Operators,
     clock: Arc<dyn Clock>,
     randomness: Arc<dyn Randomness>,
     keys: RwLock<Keys>,
@@ -87,6 +88,18 @@ struct Secret {
 pub struct AcceptedSecret {
     key: Arc<Key>,
     secret: Arc<Secret>,
+    operator: Option<Arc<OperatorClient>>,
+}
+
+/// An operator's session as a client of the API.
+#[derive(Debug)]
+pub struct OperatorClient {
+    /// Who it is.
+    pub operator: Operator,
+    /// Their session.
+    pub session: OpenSession,
+    /// Whether they may approve payments.
+    pub is_approver: bool,
 }
 
 /// A key without its secrets.
@@ -116,6 +129,35 @@ pub struct NewSecret {
 }
 
 impl AcceptedSecret {
+    /// The session of an operator, as a key with the operator's rights that ends with the session.
+    pub fn of_operator(client: OperatorClient) -> Self {
+        let OperatorClient { operator, session, is_approver } = &client;
+        let mut scopes: BTreeSet<_> = operator.role.scopes().into_iter().collect();
+        scopes.extend(is_approver.then_some(Scope::Approvals));
+        let secret = Secret {
+            digest: SecretDigest([0; 32]),
+            until: None,
+            revoked: session.ended.clone(),
+            used_at: AtomicU64::new(0),
+            stored_used_at: AtomicU64::new(0),
+        };
+        let secret = Arc::new(secret);
+        let key = Key {
+            id: operator.id(),
+            terms: Arc::new(Terms::of_operator(operator, scopes)),
+            created_at: UnixMillis(0),
+            end: None,
+            current: Arc::clone(&secret),
+            previous: None,
+        };
+        Self { key: Arc::new(key), secret, operator: Some(Arc::new(client)) }
+    }
+
+    /// The operator, if it is the session of one.
+    pub fn operator(&self) -> Option<&OperatorClient> {
+        self.operator.as_deref()
+    }
+
     /// The key's id.
     pub fn key_id(&self) -> KeyId {
         self.key.id
@@ -238,6 +280,7 @@ impl KeyRing {
     /// [`StoreError`].
     pub async fn load(
         store: Arc<dyn KeyStore>,
+        operators: Operators,
         clock: Arc<dyn Clock>,
         randomness: Arc<dyn Randomness>,
     ) -> Result<Arc<Self>, StoreError> {
@@ -252,7 +295,7 @@ impl KeyRing {
             }
         }
         let (keys, changing, changed) = (RwLock::new(keys), Mutex::new(()), Notify::new());
-        Ok(Arc::new(Self { store, clock, randomness, keys, changing, changed }))
+        Ok(Arc::new(Self { store, operators, clock, randomness, keys, changing, changed }))
     }
 
     fn key(stored: StoredKey, terms: Terms, clock: &dyn Clock) -> Key {
@@ -277,7 +320,7 @@ impl KeyRing {
             return None;
         }
         secret.used_at.store(self.clock.now().0, Ordering::Relaxed);
-        Some(AcceptedSecret { key, secret })
+        Some(AcceptedSecret { key, secret, operator: None })
     }
 
     /// Refuses a client that uses a key's previous secret.
@@ -290,9 +333,19 @@ impl KeyRing {
         errors.finish(Some(())).map_err(KeyError::Refused)
     }
 
+    /// The operators, whose sessions are used like keys.
+    pub const fn operators(&self) -> &Operators {
+        &self.operators
+    }
+
     /// The key with this origin of operations.
     pub fn of_origin(&self, origin: Origin) -> Option<KeyId> {
         self.keys.read().by_id.keys().copied().find(|id| id.origin() == origin)
+    }
+
+    /// Whether operations with this origin are of a key that was revoked, or of an operator who was removed.
+    pub fn is_revoked(&self, origin: Origin) -> bool {
+        self.of_origin(origin).is_none() && self.operators.of_origin(origin).is_none()
     }
 
     /// All keys, oldest first.
@@ -412,7 +465,8 @@ impl KeyRing {
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
         let mut noted_at = self.clock.monotonic();
         loop {
-            let wait = if self.end_expired() { ENDS_SEEN_EVERY } else { NOTED_EVERY };
+            let pending = self.end_expired() | self.operators.sessions().end_expired();
+            let wait = if pending { ENDS_SEEN_EVERY } else { NOTED_EVERY };
             tokio::select! {
                 () = stop.cancelled() => break,
                 () = self.changed.notified() => {}
@@ -430,6 +484,12 @@ impl KeyRing {
     /// Called under the lock of a change.
     fn check_client(&self, client: Option<&AcceptedSecret>, errors: &mut FieldErrors) {
         let Some(client) = client else { return };
+        if client.operator.is_some() {
+            if client.is_revoked() {
+                errors.add("", "your session has ended");
+            }
+            return;
+        }
         let is_current = |key: &Arc<Key>| key.current.digest == client.secret.digest;
         let keys = self.keys.read();
         if client.is_revoked() || !keys.by_id.get(&client.key.id).is_some_and(is_current) {

@@ -11,7 +11,7 @@ use utoipa::PartialSchema as _;
 use utoipa::openapi::schema::ArrayBuilder;
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema, Type};
 
-use super::Scope;
+use super::{Operator, Role, Scope};
 use crate::FieldErrors;
 use crate::request_body;
 use crate::request_body::{FieldType, Flag, Integer, Millisats, OneLine, OrDefault, UnixSeconds, field_reader};
@@ -50,6 +50,9 @@ pub struct Terms {
     /// Most requests per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_per_second: Option<NonZeroU32>,
+    /// Of an operator's session: the role.
+    #[serde(skip)]
+    pub role: Option<Role>,
 }
 
 /// Networks as strings.
@@ -69,6 +72,20 @@ mod as_text {
 }
 
 impl Terms {
+    /// The permissions of an operator's session.
+    pub(super) fn of_operator(operator: &Operator, scopes: BTreeSet<Scope>) -> Self {
+        Self {
+            name: operator.name.clone(),
+            scopes,
+            expires_at: None,
+            networks: Vec::new(),
+            own_streams_only: false,
+            daily_budget_millisats: None,
+            requests_per_second: None,
+            role: Some(operator.role),
+        }
+    }
+
     /// Whether it is accepted from this address.
     pub fn admits(&self, address: Option<IpAddr>) -> bool {
         self.networks.is_empty()
@@ -251,6 +268,7 @@ impl NewKeyRequest {
                 .requests_per_second
                 .and_then(|rate| u32::try_from(rate).ok())
                 .and_then(NonZeroU32::new),
+            role: None,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::request_errors::StartError;
 use crate::Origin;
-use crate::access::{Scope, Terms};
+use crate::access::{Role, Scope, Terms};
 
 /// The requester, which determines what may be seen, done and spent.
 #[derive(Clone, Debug)]
@@ -36,6 +36,14 @@ impl Requester {
         match self {
             Self::Service => true,
             Self::Key { origin, terms } => !terms.own_streams_only || of == Some(*origin),
+        }
+    }
+
+    /// Whether they see tickets in events, which are money to whoever has them: of operators, only administrators do.
+    pub(crate) fn sees_tickets(&self) -> bool {
+        match self {
+            Self::Service => true,
+            Self::Key { terms, .. } => terms.role.is_none_or(|role| role == Role::Admin),
         }
     }
 

@@ -95,6 +95,10 @@ impl SpendingBudget {
         u64::try_from(fee).unwrap_or(u64::MAX)
     }
 
+    pub(crate) const fn has_approval_limit(&self) -> bool {
+        self.rules.approval_above.is_some()
+    }
+
     pub(crate) fn needs_approval(&self, spending: &Spending) -> bool {
         self.rules.approval_above.is_some_and(|above| spending.allocation() > above)
     }

@@ -17,6 +17,7 @@ use utoipa::openapi::{ObjectBuilder, RefOr, Schema, SchemaFormat, Type};
 use super::field_reader::{self, MAX_IDENTIFIER_BYTES, MAX_MILLISATS, MAX_TICKETS, MAX_UNIX_SECONDS};
 use super::field_type::FieldType;
 use crate::FieldErrors;
+use crate::access::Role;
 use crate::machine::MAX_SUBKEYS;
 use crate::payment::approval::decision::Decision;
 use crate::ports::{CurrencyCode, MintAuthToken, OnChainAmount, Token};
@@ -84,6 +85,9 @@ pub struct DecisionWord;
 
 /// `approve` or `decline`.
 pub struct ApprovalWord;
+
+/// The role of an operator.
+pub struct RoleWord;
 
 /// A JWT.
 pub struct Jwt;
@@ -344,6 +348,16 @@ field_type!(
         _ => errors.reject(pointer, "must be `approve` or `decline`"),
     },
     string().pattern(Some("^(approve|decline)$")).examples([json!("approve")])
+);
+
+field_type!(
+    RoleWord,
+    Role,
+    |pointer: &str, value: &Value, errors: &mut FieldErrors| {
+        let word = field_reader::text(pointer, value, errors)?;
+        Role::parse(&word).or_else(|| errors.reject(pointer, "must be `viewer`, `support` or `admin`"))
+    },
+    string().pattern(Some("^(viewer|support|admin)$")).examples([json!("support")])
 );
 
 field_type!(AnyText, String, field_reader::text, string().max_length(Some(8192)));

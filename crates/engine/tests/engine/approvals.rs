@@ -4,7 +4,7 @@
 use crate::common::*;
 
 const APP: Option<Origin> = Some(Origin(1));
-const APPROVER: Approver = Approver::Client(Some(Origin(2)));
+const APPROVER: Option<Origin> = Some(Origin(2));
 
 /// Payments of 5,000 with a fee of 50 wait, and there is room for four.
 fn limited(above: Option<u64>) -> EngineOptions {
@@ -47,7 +47,7 @@ async fn nothing_is_asked_of_the_backend_before_somebody_else_approves() {
     assert_eq!(payments.waiting_for_approval(&Requester::Service, None, 1).await.unwrap().1, Some(stream));
     assert_eq!(payments.waiting_for_approval(&Requester::Service, Some(stream), 1).await.unwrap(), (Vec::new(), None));
 
-    let own = payments.decide(&Requester::Service, stream, Decision::Approve, Approver::Client(APP)).await;
+    let own = payments.decide(&Requester::Service, stream, Decision::Approve, APP).await;
     assert!(matches!(own, Err(DecideError::OwnRequest)), "{own:?}");
     usher.clock.turn(Duration::from_secs(1_800));
     assert_eq!(wallet.sent().len(), 0);
@@ -69,12 +69,7 @@ async fn who_asked_may_decline_and_the_share_of_the_budget_is_free_again() {
     }
     let refused = pay_at(&usher.engine, APP, 4, NOW).await;
     assert!(matches!(refused, Err(StartError::BudgetExhausted { retry_after: 60, .. })), "{refused:?}");
-    usher
-        .engine
-        .payments()
-        .decide(&Requester::Service, streams[0], Decision::Decline, Approver::Client(APP))
-        .await
-        .unwrap();
+    usher.engine.payments().decide(&Requester::Service, streams[0], Decision::Decline, APP).await.unwrap();
     let page = usher.read(streams[0], 0).await;
     assert_eq!(data(&page, 1)["outcome"], "not_paid");
     // The same invoice is decided; another one is another payment.
@@ -128,13 +123,13 @@ async fn what_waits_survives_restarts_and_a_change_of_the_limit() {
 async fn the_token_and_keys_approve_each_others_payments() {
     let (usher, _) = Running::paying_with(limited(Some(0))).await;
     let payments = usher.engine.payments();
-    let operator = Approver::Operator(user(9).public_key());
+    let operator = Some(usher_engine::access::operator_id(&user(9).public_key()).origin());
     for (n, (requested_by, by, is_allowed)) in [
-        (None, Approver::Client(None), false),
+        (None, None, false),
         (None, APPROVER, true),
         (None, operator, true),
-        (APP, Approver::Client(APP), false),
-        (APP, Approver::Client(None), true),
+        (APP, APP, false),
+        (APP, None, true),
         (APP, operator, true),
     ]
     .into_iter()
@@ -163,10 +158,7 @@ async fn of_decisions_at_once_one_counts() {
         let engine = Arc::clone(&usher.engine);
         decisions.spawn(async move {
             let decision = if n % 10 == 3 { Decision::Decline } else { Decision::Approve };
-            let decided = engine
-                .payments()
-                .decide(&Requester::Service, stream, decision, Approver::Client(Some(Origin(100 + n))))
-                .await;
+            let decided = engine.payments().decide(&Requester::Service, stream, decision, Some(Origin(100 + n))).await;
             decided.map(|()| decision)
         });
     }

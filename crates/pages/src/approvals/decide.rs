@@ -7,18 +7,18 @@ use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use http::{HeaderMap, Method, StatusCode};
-use usher_engine::{
-    Approver, DecideError, Decision, PageRequestSource, PendingAudit, Requester, StreamId, WaitingPayment,
-};
+use usher_engine::access::{OpenSession, operator_id};
+use usher_engine::{DecideError, Decision, PageRequestSource, PendingAudit, Requester, StreamId, WaitingPayment};
 use usher_page_layout::Frame;
 use usher_protocol::PublicKey;
 
-use super::login::{self, LoggedOut, field, operator_name};
 use super::shown::ShownPayment;
-use super::state::{ApprovalsState, with_own_forms};
 use crate::browser::{FetchInitiator, fetch_initiator, is_certainly_own_form};
 use crate::keyed_page::Address;
 use crate::login_page_request::other_type;
+use crate::operators::login::{self, LoggedOut, field};
+use crate::operators::purpose::Purpose;
+use crate::operators::state::{OperatorsState, with_own_forms};
 use crate::page::{self, Next};
 use crate::texts::Texts;
 use crate::visit::Visit;
@@ -44,7 +44,7 @@ struct ConfirmPage<'a> {
 
 /// `GET /approve/{stream_id}/{decision}`
 pub(super) async fn ask(
-    State(state): State<ApprovalsState>,
+    State(state): State<OperatorsState>,
     Path((id, decision)): Address,
     method: Method,
     visit: Visit,
@@ -53,8 +53,9 @@ pub(super) async fn ask(
     if fetch_initiator(&method, &headers) == FetchInitiator::Nobody {
         return page::not_shown();
     }
-    let Some(session) = state.session(&headers) else {
-        return login::enter(&state, &visit, LoggedOut::NotYet).await;
+    let session = match fresh_session(&state, &visit, &headers, LoggedOut::NotYet, (&id, &decision)).await {
+        Ok(session) => session,
+        Err(response) => return response,
     };
     let (decision, payment) = match find(&state, &visit, &id, &decision).await {
         Ok(found) => found,
@@ -85,7 +86,7 @@ pub(super) async fn ask(
 
 /// `POST /approve/{stream_id}/{decision}`
 pub(super) async fn decide(
-    State(state): State<ApprovalsState>,
+    State(state): State<OperatorsState>,
     Path((id, decision)): Address,
     source: Option<Extension<PageRequestSource>>,
     visit: Visit,
@@ -98,8 +99,9 @@ pub(super) async fn decide(
     if !is_certainly_own_form(state.pages.url(), &headers) {
         return state.foreign_form(&visit);
     }
-    let Some(session) = state.session(&headers) else {
-        return login::enter(&state, &visit, LoggedOut::Over).await;
+    let session = match fresh_session(&state, &visit, &headers, LoggedOut::Over, (&id, &decision)).await {
+        Ok(session) => session,
+        Err(response) => return response,
     };
     let (decision, payment) = match find(&state, &visit, &id, &decision).await {
         Ok(found) => found,
@@ -117,16 +119,18 @@ pub(super) async fn decide(
                 Decision::Approve => texts.approved(amount),
                 Decision::Decline => texts.declined(amount),
             };
-            state.sessions.note(&session, said);
+            state.sessions().note(&session, said);
             page::see_other(&state.path())
         }
-        // Operators request no payments, so `OwnRequest` does not occur.
-        Err(DecideError::NotFound | DecideError::OwnRequest) => gone(&state, &visit),
+        Err(DecideError::NotFound) => gone(&state, &visit),
+        Err(DecideError::OwnRequest) => {
+            page::message(StatusCode::FORBIDDEN, &visit, &texts.own_request, Next::Back(&state.path()))
+        }
         Err(DecideError::Store(error)) => state.unavailable(&visit, &error),
     }
 }
 
-impl ApprovalsState {
+impl OperatorsState {
     async fn decide(
         &self,
         id: StreamId,
@@ -136,20 +140,36 @@ impl ApprovalsState {
     ) -> Result<(), DecideError> {
         let engine = &self.pages.engine;
         let PageRequestSource { address, request_id } = source;
-        let entry = engine.audit().entry(operator_name(&operator), address, ACTION.to_owned(), request_id);
+        let entry = engine.audit().entry(self.actor(&operator), address, ACTION.to_owned(), request_id);
         let pending = Arc::new(PendingAudit::default());
         pending.set(entry);
         let work = async {
             PendingAudit::add_detail("decision", decision.as_str());
-            engine.payments().decline_if_revoked(id, &|origin| self.keys.of_origin(origin).is_none()).await?;
-            engine.payments().decide(&Requester::Service, id, decision, Approver::Operator(operator)).await
+            engine.payments().decline_if_revoked(id, &|origin| self.keys.is_revoked(origin)).await?;
+            engine.payments().decide(&Requester::Service, id, decision, Some(operator_id(&operator).origin())).await
         };
         pending.scope(work).await
     }
 }
 
+/// The session, if the operator has just logged in: a decision moves money. Otherwise the login, which returns here.
+async fn fresh_session(
+    state: &OperatorsState,
+    visit: &Visit,
+    headers: &HeaderMap,
+    otherwise: LoggedOut,
+    (id, decision): (&str, &str),
+) -> Result<OpenSession, Response> {
+    let here = format!("{}/{id}/{decision}", state.path());
+    match state.session(headers) {
+        Some(session) if session.is_fresh => Ok(session),
+        Some(_) => Err(login::enter(state, visit, LoggedOut::NotFresh, &Purpose::again(here)).await),
+        None => Err(login::enter(state, visit, otherwise, &Purpose::next(here)).await),
+    }
+}
+
 async fn find(
-    state: &ApprovalsState,
+    state: &OperatorsState,
     visit: &Visit,
     id: &str,
     decision: &str,
@@ -163,7 +183,7 @@ async fn find(
     }
 }
 
-fn gone(state: &ApprovalsState, visit: &Visit) -> Response {
+fn gone(state: &OperatorsState, visit: &Visit) -> Response {
     page::message(StatusCode::NOT_FOUND, visit, &visit.texts.approvals.gone, Next::Back(&state.path()))
 }
 

@@ -5,15 +5,16 @@ use axum::extract::{Query, State};
 use axum::response::Response;
 use http::{HeaderMap, Method, StatusCode};
 use serde::Deserialize;
+use usher_engine::access::OpenSession;
 use usher_engine::{Requester, StreamId};
 use usher_page_layout::Frame;
 
-use super::login::{self, LOG_OUT, LoggedOut};
-use super::sessions::OpenSession;
 use super::shown::ShownPayment;
-use super::state::{ApprovalsState, with_own_forms};
 use crate::account::Account;
 use crate::browser::{FetchInitiator, fetch_initiator};
+use crate::operators::login::{self, LOG_OUT, LoggedOut};
+use crate::operators::purpose::Purpose;
+use crate::operators::state::{OperatorsState, with_own_forms};
 use crate::page;
 use crate::texts::Texts;
 use crate::visit::Visit;
@@ -44,7 +45,7 @@ pub(super) struct Position {
 
 /// `GET /approve`
 pub(super) async fn show(
-    State(state): State<ApprovalsState>,
+    State(state): State<OperatorsState>,
     Query(position): Query<Position>,
     method: Method,
     visit: Visit,
@@ -54,13 +55,13 @@ pub(super) async fn show(
         return page::not_shown();
     }
     let Some(session) = state.session(&headers) else {
-        return login::enter(&state, &visit, LoggedOut::NotYet).await;
+        return login::enter(&state, &visit, LoggedOut::NotYet, &Purpose::default()).await;
     };
     let after = position.after.and_then(|after| after.parse().ok());
     show_list(&state, &visit, &session, after).await
 }
 
-async fn show_list(state: &ApprovalsState, visit: &Visit, session: &OpenSession, after: Option<StreamId>) -> Response {
+async fn show_list(state: &OperatorsState, visit: &Visit, session: &OpenSession, after: Option<StreamId>) -> Response {
     let (waiting, next) =
         match state.pages.engine.payments().waiting_for_approval(&Requester::Service, after, PAGE).await {
             Ok(found) => found,
@@ -78,7 +79,7 @@ async fn show_list(state: &ApprovalsState, visit: &Visit, session: &OpenSession,
             texts: visit.texts,
             address: &address,
             payments: &payments,
-            decided: session.decided.as_deref(),
+            decided: session.note.as_deref(),
             more: more.as_deref(),
             account: &account,
             log_out_token: &session.form_token(LOG_OUT),

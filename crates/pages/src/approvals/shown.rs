@@ -6,8 +6,8 @@ use usher_engine::{PaymentPurpose, UnixMillis, WaitingPayment};
 use usher_page_layout::short_key;
 use usher_protocol::text::{MAX_LABEL_CHARS, clean};
 
-use super::state::ApprovalsState;
 use crate::amounts::sats;
+use crate::operators::state::OperatorsState;
 use crate::payment::date;
 use crate::texts::ApprovalsTexts;
 use crate::visit::Visit;
@@ -28,15 +28,15 @@ pub(super) struct Row {
 }
 
 impl ShownPayment {
-    pub(super) fn in_list(state: &ApprovalsState, visit: &Visit, payment: &WaitingPayment) -> Self {
+    pub(super) fn in_list(state: &OperatorsState, visit: &Visit, payment: &WaitingPayment) -> Self {
         Self::of(state, visit, payment, false)
     }
 
-    pub(super) fn in_full(state: &ApprovalsState, visit: &Visit, payment: &WaitingPayment) -> Self {
+    pub(super) fn in_full(state: &OperatorsState, visit: &Visit, payment: &WaitingPayment) -> Self {
         Self::of(state, visit, payment, true)
     }
 
-    fn of(state: &ApprovalsState, visit: &Visit, payment: &WaitingPayment, is_full: bool) -> Self {
+    fn of(state: &OperatorsState, visit: &Visit, payment: &WaitingPayment, is_full: bool) -> Self {
         let texts = &visit.texts.approvals;
         let of_payments = &visit.texts.payment;
         let in_sats = |millisats: u64| of_payments.amount(sats(millisats, of_payments.decimal_mark));
@@ -76,7 +76,7 @@ impl ShownPayment {
 }
 
 /// The requester: the key's name and id, or the end of its id if it was revoked.
-fn requested_by(state: &ApprovalsState, texts: &ApprovalsTexts, payment: &WaitingPayment, is_full: bool) -> String {
+fn requested_by(state: &OperatorsState, texts: &ApprovalsTexts, payment: &WaitingPayment, is_full: bool) -> String {
     let Some(origin) = payment.requested_by else { return texts.token.to_owned() };
     let key = state.keys.list().into_iter().find(|key| key.id.origin() == origin);
     match key {
@@ -86,6 +86,9 @@ fn requested_by(state: &ApprovalsState, texts: &ApprovalsTexts, payment: &Waitin
             let id = if is_full { id } else { short_key(&id) };
             texts.key(id, clean(&key.terms.name, MAX_LABEL_CHARS))
         }
-        None => texts.revoked_key.to_owned(),
+        None => {
+            let operator = state.keys.operators().of_origin(origin);
+            operator.map_or_else(|| texts.revoked_key.to_owned(), |operator| operator.name)
+        }
     }
 }

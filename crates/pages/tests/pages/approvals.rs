@@ -17,10 +17,11 @@ use crate::fixture::{NOW, Pages, URL, from, keys, network};
 use crate::login::{get, post, proof, prove, sign};
 
 /// The origin of the fixture's URL.
-const ORIGIN: &str = "https://shop.example";
+pub(crate) const ORIGIN: &str = "https://shop.example";
 
 /// What a browser says of a form of the service's own pages.
-const OWN: [(&str, &str); 3] = [("sec-fetch-site", "same-origin"), ("sec-fetch-dest", "document"), ("origin", ORIGIN)];
+pub(crate) const OWN: [(&str, &str); 3] =
+    [("sec-fetch-site", "same-origin"), ("sec-fetch-dest", "document"), ("origin", ORIGIN)];
 
 async fn start() -> Pages {
     Pages::start_approving(&[keys(21).public_key(), keys(22).public_key()]).await
@@ -31,7 +32,7 @@ pub(crate) async fn ask(pages: &Pages, n: usize, amount: u64) -> StreamId {
     ask_for(pages, &Requester::Service, invoice(78, n, amount, NOW.secs(), 6 * 3600)).await
 }
 
-async fn ask_for(pages: &Pages, requester: &Requester, invoice: Invoice) -> StreamId {
+pub(crate) async fn ask_for(pages: &Pages, requester: &Requester, invoice: Invoice) -> StreamId {
     let request = PayInvoiceRequest {
         main_key: None,
         subkeys: Vec::new(),
@@ -45,33 +46,33 @@ async fn ask_for(pages: &Pages, requester: &Requester, invoice: Invoice) -> Stre
     pages.engine.payments().pay(requester, request, None).await.unwrap()
 }
 
-async fn waiting(pages: &Pages) -> Vec<WaitingPayment> {
+pub(crate) async fn waiting(pages: &Pages) -> Vec<WaitingPayment> {
     pages.engine.payments().waiting_for_approval(&Requester::Service, None, 100).await.unwrap().0
 }
 
-fn form(path: &str, cookie: Option<&str>, headers: &[(&str, &str)], body: &str) -> Request<Body> {
+pub(crate) fn form(path: &str, cookie: Option<&str>, headers: &[(&str, &str)], body: &str) -> Request<Body> {
     let request = Request::post(path).header("content-type", "application/x-www-form-urlencoded");
     let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
     let request = cookie.into_iter().fold(request, |request, cookie| request.header("cookie", cookie));
     with_source(request.body(Body::from(body.to_owned())).unwrap())
 }
 
-fn with_source(mut request: Request<Body>) -> Request<Body> {
+pub(crate) fn with_source(mut request: Request<Body>) -> Request<Body> {
     let source = PageRequestSource { address: "192.0.2.7".to_owned(), request_id: "request-1".to_owned() };
     request.extensions_mut().insert(source);
     request
 }
 
-fn location(headers: &HeaderMap) -> String {
+pub(crate) fn location(headers: &HeaderMap) -> String {
     headers["location"].to_str().unwrap().to_owned()
 }
 
 /// As a proxy that serves the pages below a path passes it on.
-fn inner(address: &str) -> String {
+pub(crate) fn inner(address: &str) -> String {
     address.strip_prefix(URL).or_else(|| address.strip_prefix("/usher")).unwrap().to_owned()
 }
 
-fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
+pub(crate) fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     let cookies = headers.get_all("set-cookie").iter().map(|cookie| cookie.to_str().unwrap());
     let cookie = cookies.map(|cookie| cookie.split(';').next().unwrap()).find(|cookie| cookie.starts_with(name));
     cookie.map(str::to_owned)
@@ -103,7 +104,7 @@ fn token(html: &str) -> String {
 }
 
 /// The form's body on the page that asks for a confirmation.
-async fn confirmation(pages: &Pages, session: &str, id: StreamId, decision: &str) -> String {
+pub(crate) async fn confirmation(pages: &Pages, session: &str, id: StreamId, decision: &str) -> String {
     let (status, _, html) = pages.send(get(&format!("/approve/{id}/{decision}"), Some(session))).await;
     assert_eq!(status, 200, "{html}");
     assert!(html.contains(&format!("action=\"/usher/approve/{id}/{decision}\"")), "{html}");
@@ -128,7 +129,7 @@ async fn until_done(pages: &Pages, stream: StreamId) {
 }
 
 /// Actor, action, outcome and details of each entry of the audit log.
-async fn audited(pages: &Pages) -> Vec<(String, String, String, Value)> {
+pub(crate) async fn audited(pages: &Pages) -> Vec<(String, String, String, Value)> {
     let entries = pages.engine.audit().entries(0, 1_000).await.unwrap();
     let entry = |entry: usher_engine::ports::AuditEntry| {
         let record = entry.record;
@@ -163,7 +164,7 @@ async fn operator_sees_what_waits_and_approves_it() {
     let (login, _) = complete_login(&pages, &keys(21)).await;
     let (_, headers, _) = pages.send(get("/approve/return", Some(&login))).await;
     let session = cookie(&headers, "__Host-usher_operator=").unwrap();
-    let attributes = format!("{session}; Path=/; Max-Age=3600; HttpOnly; SameSite=Strict; Secure");
+    let attributes = format!("{session}; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure");
     assert!(headers.get_all("set-cookie").iter().any(|cookie| *cookie == attributes), "{headers:?}");
     let session = &*session;
 
@@ -321,8 +322,14 @@ async fn session_ends() {
     let body = confirmation(&pages, &session, stream, "approve").await;
     let of_idle = confirmation(&pages, &idle, stream, "approve").await;
     let path = format!("/approve/{stream}/approve");
-    pages.clock.turn(Duration::from_secs(899));
+    pages.clock.turn(Duration::from_secs(1_799));
     assert!(pages.send(get("/approve", Some(&session))).await.2.contains("data-state=\"waiting\""));
+    // A decision needs a fresh login, which leads back to it.
+    for request in [get(&path, Some(&session)), form(&path, Some(&session), &OWN, &body)] {
+        let (status, _, html) = pages.send(request).await;
+        assert!(status == 200 && html.contains("Please log in again"), "{html}");
+        assert!(html.contains(&format!("name=\"next\" value=\"/usher{path}\"")), "{html}");
+    }
     pages.clock.turn(Duration::from_secs(1));
     let (status, _, html) = pages.send(form(&path, Some(&idle), &OWN, &of_idle)).await;
     assert_eq!(status, 403);

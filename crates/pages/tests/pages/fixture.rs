@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
-use usher_engine::access::KeyRing;
+use usher_engine::access::{KeyRing, Operator, Operators, Role};
 use usher_engine::operations::LoginMethod;
 use usher_engine::ports::AgeVerifier;
 use usher_engine::{
@@ -22,7 +22,7 @@ use usher_engine::{
     VerificationSessionRequest, VerificationSessionStarted,
 };
 use usher_page_layout::{Site, SiteOptions};
-use usher_pages::{ApprovalsOptions, PagesOptions};
+use usher_pages::{OperatorOptions, PagesOptions};
 use usher_protocol::{Keys, PublicKey, SecretKey};
 use usher_remote_signer::{NostrRemoteSigner, RemoteSignerOptions};
 use usher_store::{SqliteOptions, SqliteStore};
@@ -123,8 +123,11 @@ impl Pages {
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
         let randomness = Arc::new(SeededRandomness::new(3));
-        let keys = KeyRing::load(store, clock.clone(), randomness.clone()).await.unwrap();
-        let approvals = ApprovalsOptions { keys: Arc::clone(&keys), clock: clock.clone(), randomness };
+        let admin = Operator { key: self::keys(23).public_key(), name: "Anna".to_owned(), role: Role::Admin };
+        let operators = Operators::load(vec![admin], store.clone(), clock.clone(), randomness.clone()).await.unwrap();
+        let keys = KeyRing::load(store, operators, clock.clone(), randomness).await.unwrap();
+        let console = Some(vec!["192.0.2.0/24".parse().unwrap()]);
+        let operators = OperatorOptions { keys: Arc::clone(&keys), clock: clock.clone(), console };
         let (url, service_name) = (URL.to_owned(), service_name.map(str::to_owned));
         let options = PagesOptions {
             site: Site::new(SiteOptions { url, service_name, ..SiteOptions::default() }),
@@ -132,7 +135,7 @@ impl Pages {
             login_methods,
             has_lightning_address: true,
             app: Some("https://app.example/".parse().unwrap()),
-            approvals,
+            operators,
             tasks: tasks.clone(),
             stop: stop.clone(),
         };

@@ -6,6 +6,7 @@ mod any_request;
 mod approvals;
 mod begin_again;
 mod browser_logins;
+mod console;
 mod fixture;
 mod handshake;
 mod login;

@@ -61,6 +61,7 @@ pub fn api_key(origin: i64, restrict: impl FnOnce(&mut Terms)) -> Requester {
         own_streams_only: false,
         daily_budget_millisats: None,
         requests_per_second: None,
+        role: None,
     };
     restrict(&mut terms);
     Requester::Key { origin: Origin(origin), terms: Arc::new(terms) }

@@ -4,6 +4,7 @@ pub mod audit;
 pub mod backup;
 pub mod completions_and_man;
 pub mod config;
+pub mod console;
 pub mod dev_program;
 pub mod environment;
 pub mod health;

@@ -5,10 +5,10 @@ use std::net::IpAddr;
 use super::key::Key;
 use super::key_table_macro::configuration;
 use super::setting::{
-    ApiToken, BoundedInteger, Currencies, DatabaseUrl, EmailDomain, HostName, HostPort, Hours, LnBackend, LogFilter,
-    LogFormat, LoginMethods, Mnemonic, Nip05, NodeAddress, NwcUrl, OpenIdClients, Port, PrivateKey, ProfileName,
-    ProxyNetworks, PublicKeys, RateSources, Relays, ReturnUrls, RpId, Secret, Text, Unit, UrlSchemes,
-    VerificationProvider, WebUrl, WebhookSecret, WebhookUrl,
+    ApiToken, BoundedInteger, ConsoleOperators, Currencies, DatabaseUrl, EmailDomain, HostName, HostPort, Hours,
+    LnBackend, LogFilter, LogFormat, LoginMethods, Mnemonic, Nip05, NodeAddress, NwcUrl, OpenIdClients, Port,
+    PrivateKey, ProfileName, ProxyNetworks, PublicKeys, RateSources, Relays, ReturnUrls, RpId, Secret, Text, Unit,
+    UrlSchemes, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl,
 };
 use usher_engine::ports::CurrencyCode;
 use usher_page_layout::AccentColor;
@@ -326,6 +326,17 @@ configuration! {
         /// OpenID Connect provider store. Make sure that the proxy sets the header: otherwise anybody can send one. Without this,
         /// all users behind a proxy share one limit. The API has a setting of its own: `info.trusted_proxies`.
         trusted_proxies: ProxyNetworks = "[]";
+    }
+
+    /// The console, with which people operate the service in a browser. See docs/console.md.
+    ["console"] console: Console {
+        /// Whether the pages have `/console`.
+        enabled: bool = "true";
+        /// The networks from which the console can be used, at most 32. By default all.
+        networks: ProxyNetworks = "[]";
+        /// Who may use the console, each with `key` (npub or 64 hex characters), `name`, and `role`: `viewer`, `support` or
+        /// `admin`. People whom you invite (`usher console invite`) need not be here.
+        operators: ConsoleOperators = "[]";
     }
 
     /// Logs users in to other apps: the service as an OpenID Connect provider. See docs/oidc.md.

@@ -14,6 +14,7 @@ mod abuse;
 mod api_keys;
 #[path = "../common/mod.rs"]
 mod common;
+mod console;
 mod crash;
 mod doctor;
 #[cfg(feature = "embedded-lightning")]

@@ -5,7 +5,7 @@ use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::request_body;
 use usher_engine::request_body::ApprovalWord;
-use usher_engine::{Approver, DecideError, PendingAudit, Requester, StreamId};
+use usher_engine::{DecideError, PendingAudit, Requester, StreamId};
 use utoipa::ToSchema;
 
 use crate::ApiState;
@@ -82,8 +82,8 @@ pub(crate) async fn decide_approval(
     PendingAudit::add_detail("decision", decision.as_str());
     state.tokens.require_current(&authorization)?;
     state.keys.require_current(authorization.key())?;
-    let by = Approver::Client(authorization.key_id().map(|key| key.origin()));
-    let is_revoked = |origin| state.keys.of_origin(origin).is_none();
+    let by = authorization.origin();
+    let is_revoked = |origin| state.keys.is_revoked(origin);
     state.engine.payments().decline_if_revoked(payment, &is_revoked).await?;
     state.engine.payments().decide(&requester, payment, decision, by).await?;
     Ok(Json(Decided { stream_id: payment.to_string(), decision: decision.as_str() }))

@@ -57,7 +57,8 @@ struct Approval {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, format = "uuid", example = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")]
     refund_of: Option<String>,
-    /// Who asked for it: `token`, the id of an API key, or `revoked_key` if that was revoked since.
+    /// Who asked for it: `token`, the id of an API key, `operator:` and the name of an operator, or `revoked_key` if that was
+    /// revoked since.
     #[schema(example = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")]
     requested_by: String,
     /// When it was asked for, in Unix seconds.
@@ -84,7 +85,11 @@ impl Approval {
         }
         let requested_by = match payment.requested_by {
             None => "token".to_owned(),
-            Some(origin) => keys.of_origin(origin).map_or_else(|| "revoked_key".to_owned(), |key| key.to_string()),
+            Some(origin) => {
+                let operator = || keys.operators().of_origin(origin).map(|operator| operator.actor());
+                let key = keys.of_origin(origin).map(|key| key.to_string());
+                key.or_else(operator).unwrap_or_else(|| "revoked_key".to_owned())
+            }
         };
         Self {
             stream_id: payment.id.to_string(),

@@ -28,7 +28,7 @@ pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
             handler!(list_webhook_deliveries::list_webhook_deliveries),
         )
         .endpoint(
-            Scope::Admin.of_service(),
+            Scope::Admin.of_service().for_support(),
             Audit::BeforeAndAfter,
             handler!(retry_webhook_delivery::retry_webhook_delivery),
         )

@@ -36,7 +36,7 @@ pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
             handler!(forget_remote_signer::forget_remote_signer),
         )
         .endpoint(Scope::Login.of_service(), Audit::BeforeAndAfter, handler!(forget_passkeys::forget_passkeys))
-        .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, handler!(erase_user::erase_user))
+        .endpoint(Scope::Admin.of_service().for_support(), Audit::BeforeAndAfter, handler!(erase_user::erase_user))
         .endpoint(Scope::Login, Audit::Once, handler!(issue_jwt::issue_jwt))
         .endpoint(Scope::Login, Audit::Nothing, handler!(verify_jwt::verify_jwt))
         .endpoint(Scope::Login.of_nothing(), Audit::Nothing, handler!(get_profile::get_profile))

@@ -31,10 +31,10 @@ pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
     .endpoint(Scope::PaymentsReceive, Audit::Nothing, handler!(list_payments::list_payments))
     .endpoint(Scope::PaymentsReceive.of_service(), Audit::Nothing, handler!(get_summary::get_summary))
     .endpoint(Scope::PaymentsReceive, Audit::Nothing, handler!(get_receipt::get_receipt))
-    .endpoint(Scope::PaymentsSend, Audit::Once, handler!(refund_payment::refund_payment))
-    .endpoint(Scope::PaymentsReceive, Audit::Once, handler!(create_payment_link::create_payment_link))
+    .endpoint(Scope::PaymentsSend.for_support(), Audit::Once, handler!(refund_payment::refund_payment))
+    .endpoint(Scope::PaymentsReceive.for_support(), Audit::Once, handler!(create_payment_link::create_payment_link))
     .endpoint(Scope::PaymentsReceive, Audit::Nothing, handler!(list_payment_links::list_payment_links))
-    .endpoint(Scope::PaymentsReceive, Audit::Once, handler!(close_payment_link::close_payment_link))
+    .endpoint(Scope::PaymentsReceive.for_support(), Audit::Once, handler!(close_payment_link::close_payment_link))
     .endpoint(Scope::PaymentsReceive.of_service(), Audit::Nothing, handler!(get_wallet_info::get_wallet_info))
     .endpoint(Scope::PaymentsReceive.of_nothing(), Audit::Nothing, handler!(get_rate::get_rate))
 }

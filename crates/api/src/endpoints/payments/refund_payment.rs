@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
+use usher_engine::access::Role;
 use usher_engine::{Engine, RefundError, RefundRequest, Requester, StreamId};
 use utoipa::ToSchema;
 
@@ -79,6 +80,11 @@ pub(crate) async fn refund_payment(
 ) -> Result<Json<Started>, Problem> {
     // Text that is not a stream id names no stream.
     let payment = payment.ok_or(RefundError::NoPayment)?;
+    let is_support = matches!(&requester, Requester::Key { terms, .. } if terms.role == Some(Role::Support));
+    if is_support && !state.engine.payments().has_approval_limit() {
+        let detail = "set wallet.approval_above_millisats: without it, nothing limits what the role support refunds";
+        return Err(Problem::new(ErrorCode::RoleNotAllowed, detail));
+    }
     let once = idempotency.map(|Extension(idempotency)| {
         let engine = state.engine.clone();
         idempotency.request(move |stream: &StreamId| Started::on(&engine, *stream))

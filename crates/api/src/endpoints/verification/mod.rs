@@ -7,6 +7,7 @@ mod request_verification_token;
 
 use usher_engine::access::Scope;
 
+use crate::access::ScopeExt as _;
 use crate::endpoint_group::{Detail, EndpointGroup, handler};
 use crate::route::Audit;
 
@@ -14,6 +15,10 @@ pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
     EndpointGroup::new("Age verification", "Verify that a user is old enough, without learning who the user is.")
         .endpoint(Scope::Verification, Audit::Once, handler!(create_verification_session::create_verification_session))
         .endpoint(Scope::Verification, Audit::Nothing, handler!(list_verification_sessions::list_verification_sessions))
-        .endpoint(Scope::Verification, Audit::Once, handler!(decide_verification_session::decide_verification_session))
+        .endpoint(
+            Scope::Verification.for_support(),
+            Audit::Once,
+            handler!(decide_verification_session::decide_verification_session),
+        )
         .endpoint(Scope::Verification, Audit::Once, handler!(request_verification_token::request_verification_token))
 }

@@ -4,6 +4,7 @@
 //! The start page and the phone need no token, so usher-api serves them under a loopback name only, and accepts what
 //! their forms send from themselves only. What services wrote (descriptions, names) is escaped by the templates.
 
+mod console;
 mod form;
 mod guides;
 mod hosted_pages;
@@ -26,6 +27,7 @@ impl Browser {
             .route("/", get(start_page::show))
             .route("/start.js", get(start_page::script))
             .route("/guides/{name}", get(guides::show))
+            .route("/dev/console", get(console::log_in))
             .route("/phone", get(phone::show))
             .route("/phone/events", get(phone::events))
             .route("/phone/phone.js", get(phone::script))

@@ -6,6 +6,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 use tokio::task::JoinHandle;
 use usher_engine::Engine;
+use usher_engine::access::KeyRing;
 use usher_page_layout::{AccentColor, Site};
 
 use super::page::Look;
@@ -18,6 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Clone)]
 pub(in crate::dev) struct Browser {
     pub(super) engine: Arc<Engine>,
+    pub(super) keys: Arc<KeyRing>,
     pub(super) wallet: Arc<TestWallet>,
     /// The hosted pages.
     pub(super) site: Site,
@@ -40,13 +42,14 @@ pub(in crate::dev) struct About {
 impl Browser {
     pub(in crate::dev) fn new(
         engine: &Arc<Engine>,
+        keys: &Arc<KeyRing>,
         wallet: Arc<TestWallet>,
         site: &Site,
         accent: &AccentColor,
         about: About,
     ) -> Self {
         let (look, about) = (Arc::new(Look::new(accent)), Arc::new(about));
-        Self { engine: Arc::clone(engine), wallet, site: site.clone(), look, about }
+        Self { engine: Arc::clone(engine), keys: Arc::clone(keys), wallet, site: site.clone(), look, about }
     }
 }
 

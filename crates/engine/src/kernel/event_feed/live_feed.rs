@@ -47,7 +47,7 @@ impl LiveEvents {
     pub async fn next(&mut self) -> Option<Live> {
         loop {
             match self.events.recv().await {
-                Ok((origin, event)) if self.requester.sees(origin) => return Some(Live::Event(event)),
+                Ok((origin, event)) if self.requester.sees(origin) => return Some(self.shown(event)),
                 Ok(_) => {}
                 Err(RecvError::Lagged(missed)) => return Some(Live::Missed(missed)),
                 Err(RecvError::Closed) => return None,
@@ -59,12 +59,19 @@ impl LiveEvents {
     pub fn ready(&mut self) -> Option<Live> {
         loop {
             match self.events.try_recv() {
-                Ok((origin, event)) if self.requester.sees(origin) => return Some(Live::Event(event)),
+                Ok((origin, event)) if self.requester.sees(origin) => return Some(self.shown(event)),
                 Ok(_) => {}
                 Err(TryRecvError::Lagged(missed)) => return Some(Live::Missed(missed)),
                 Err(TryRecvError::Empty | TryRecvError::Closed) => return None,
             }
         }
+    }
+
+    fn shown(&self, mut event: Arc<LiveEvent>) -> Live {
+        if !self.requester.sees_tickets() {
+            Arc::make_mut(&mut event).event.hide_ticket();
+        }
+        Live::Event(event)
     }
 }
 

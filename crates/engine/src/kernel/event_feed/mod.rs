@@ -20,17 +20,21 @@ use crate::{EventPage, Origin, Requester, StreamId};
 
 /// A stream that the requester may see, if it exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ShownStream(StreamId);
+pub struct ShownStream {
+    stream: StreamId,
+    /// Whether its reader sees tickets, which are money.
+    has_tickets: bool,
+}
 
 impl ShownStream {
     /// The service itself sees every stream ([`Requester::Service`]).
     pub const fn to_service(stream: StreamId) -> Self {
-        Self(stream)
+        Self { stream, has_tickets: true }
     }
 
     /// Its id.
     pub const fn id(self) -> StreamId {
-        self.0
+        self.stream
     }
 }
 
@@ -79,7 +83,7 @@ impl EventFeed {
     /// The stream for this requester: one that is hidden from them is [not found](EventsError::NotFound).
     pub async fn shown(&self, requester: &Requester, stream: StreamId) -> Result<ShownStream, EventsError> {
         if self.core.store.shows(requester, stream).await? {
-            Ok(ShownStream(stream))
+            Ok(ShownStream { stream, has_tickets: requester.sees_tickets() })
         } else {
             Err(EventsError::NotFound)
         }
@@ -87,12 +91,15 @@ impl EventFeed {
 
     /// Up to `limit` events of `stream` with `index >= after`; returns at once. With `after` 0, the page begins at the
     /// first event that was not removed after its retention, and has its index; another value before that is an error.
-    pub async fn read(
-        &self,
-        ShownStream(stream): ShownStream,
-        after: u64,
-        limit: usize,
-    ) -> Result<EventPage, EventsError> {
+    pub async fn read(&self, shown: ShownStream, after: u64, limit: usize) -> Result<EventPage, EventsError> {
+        let mut page = self.read_all(shown.stream, after, limit).await?;
+        if !shown.has_tickets {
+            page.events.iter_mut().for_each(Event::hide_ticket);
+        }
+        Ok(page)
+    }
+
+    async fn read_all(&self, stream: StreamId, after: u64, limit: usize) -> Result<EventPage, EventsError> {
         if let Some(open) = self.core.index.get(stream) {
             let is_new = after < open.next_index && limit > 0;
             let events = if is_new { self.read_events(stream, after, limit).await? } else { Vec::new() };
@@ -178,7 +185,7 @@ impl EventFeed {
             return Ok(page);
         }
         let began = self.core.clock.monotonic();
-        let waiter = self.waiters.join(stream.0);
+        let waiter = self.waiters.join(stream.stream);
         loop {
             let notified = waiter.notify.notified();
             tokio::pin!(notified);

@@ -15,15 +15,6 @@ use crate::ports::{PaymentKind, StoreError};
 use crate::registry::Operation;
 use crate::{Origin, PendingAudit, Requester, StreamId, UnixMillis};
 
-/// Who decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Approver {
-    /// An API key, or with `None` the configured API token.
-    Client(Option<Origin>),
-    /// An operator, by their own login (`wallet.approvers`).
-    Operator(PublicKey),
-}
-
 /// A payment waiting for an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitingPayment {
@@ -131,6 +122,11 @@ impl Payments {
         }
     }
 
+    /// Whether payments above a limit wait for an approval (`wallet.approval_above_millisats`).
+    pub fn has_approval_limit(&self) -> bool {
+        self.budget.has_approval_limit()
+    }
+
     /// Who may approve payments on the approvals page (`wallet.approvers`).
     pub fn approvers(&self) -> &[PublicKey] {
         &self.approvers
@@ -141,7 +137,7 @@ impl Payments {
         self.waiting.count()
     }
 
-    /// Approves or declines a waiting payment. Of two concurrent decisions, the first applies.
+    /// Approves or declines a waiting payment, `by` an API key, an operator, or with `None` the configured API token. Of two concurrent decisions, the first applies.
     ///
     /// # Errors
     /// [`DecideError`].
@@ -150,10 +146,10 @@ impl Payments {
         requester: &Requester,
         id: StreamId,
         decision: Decision,
-        by: Approver,
+        by: Option<Origin>,
     ) -> Result<(), DecideError> {
         self.end_waiting(requester, id, |held, requested_by, now| match decision {
-            Decision::Approve if by == Approver::Client(requested_by) => Err(DecideError::OwnRequest),
+            Decision::Approve if by == requested_by => Err(DecideError::OwnRequest),
             Decision::Approve => Ok(held.clone().approve(now)),
             Decision::Decline => Ok(declined(held, "it was declined", now)),
         })

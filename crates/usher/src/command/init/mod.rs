@@ -205,7 +205,8 @@ fn next_steps(key: PublicKey, data_dir: Option<&PathBuf>) -> String {
     let usher = data_dir.map_or_else(|| "usher".to_owned(), |path| format!("usher --data-dir {}", shell_word(path)));
     format!(
         "\nUsers' wallets know the service by this public key. Keep a copy of its private key in a safe place:\n  {}\n\n\
-         Next:\n  {usher} doctor    # checks everything the service depends on\n  {usher} serve\n",
+         Next:\n  {usher} doctor    # checks everything the service depends on\n  {usher} serve\n  \
+         {usher} console invite YOUR_NAME --role admin    # while it serves: prints your link to the console\n",
         describe(&key)
     )
 }

@@ -3,6 +3,7 @@
 mod accent_color;
 mod basic;
 mod choice;
+mod console_operators;
 mod hours;
 mod log_filter;
 mod login_methods;
@@ -20,6 +21,7 @@ mod url;
 pub use self::url::{DatabaseUrl, WebUrl, WebhookUrl, crosses_network_in_clear, is_on_this_machine};
 pub use basic::{BoundedInteger, EmailDomain, Nip05, ProfileName, RpId, Text, Unit};
 pub use choice::{LnBackend, LogFormat, VerificationProvider};
+pub use console_operators::ConsoleOperators;
 pub use hours::Hours;
 pub use log_filter::{FilterError, LogFilter, parse_filter};
 pub use login_methods::LoginMethods;

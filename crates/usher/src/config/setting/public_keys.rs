@@ -40,7 +40,7 @@ impl Setting for PublicKeys {
     }
 }
 
-fn key(text: &str) -> Option<PublicKey> {
+pub(super) fn key(text: &str) -> Option<PublicKey> {
     let hex = match PublicKey::from_bech32(text) {
         Ok(key) => key.to_hex(),
         Err(_) => text.to_owned(),

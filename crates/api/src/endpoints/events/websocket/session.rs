@@ -257,7 +257,7 @@ impl Session {
     async fn subscribe(&mut self, stream: Option<StreamId>, after: u64, id: &str) -> Result<(), Problem> {
         let client = self.authorization.as_ref().ok_or_else(auth::revoked)?;
         middleware::take_key_quota(&self.state, client).map_or(Ok(()), KeyQuota::check)?;
-        if let Err(problem) = Access::from(Scope::EventsRead).check(client) {
+        if let Err(problem) = Access::from(Scope::EventsRead).check(client, false) {
             audit::record_refused_command(&self.state, "subscribe", client.clone(), self.client, problem.code()).await;
             return Err(problem);
         }

@@ -1,4 +1,4 @@
-//! The logins begun on this page. Anybody can begin one and complete it with a generated key, so the page removes them:
+//! The logins begun on the pages of operators. Anybody can begin one and complete it with a generated key, so the page removes them:
 //! each once its outcome was seen, and the oldest when there are too many. The engine also bounds unused logins.
 
 use std::time::Duration;
@@ -8,8 +8,10 @@ use usher_engine::ports::StoreError;
 use usher_engine::{ClientNetwork, Engine, StreamId};
 use usher_places::{Places, limit};
 
+use super::purpose::Purpose;
+
 /// Lost at a restart; such logins are removed after their retention.
-pub(super) struct BegunLogins(Mutex<Places<StreamId>>);
+pub(super) struct BegunLogins(Mutex<Places<StreamId, Purpose>>);
 
 impl Default for BegunLogins {
     fn default() -> Self {
@@ -24,19 +26,19 @@ impl BegunLogins {
         engine: &Engine,
         login: StreamId,
         network: ClientNetwork,
+        purpose: Purpose,
         now: Duration,
     ) -> Result<(), StoreError> {
-        let displaced = self.0.lock().take(login, &network.into(), (), now).unwrap_or_default();
-        for (displaced, ()) in displaced {
+        let displaced = self.0.lock().take(login, &network.into(), purpose, now).unwrap_or_default();
+        for (displaced, _) in displaced {
             engine.logins().forget(displaced).await?;
         }
         Ok(())
     }
 
     /// Removes a login whose outcome was seen.
-    pub(super) async fn forget(&self, engine: &Engine, login: StreamId) -> Result<(), StoreError> {
+    pub(super) async fn forget(&self, engine: &Engine, login: StreamId) -> Result<Purpose, StoreError> {
         engine.logins().forget(login).await?;
-        self.0.lock().free(&login);
-        Ok(())
+        Ok(self.0.lock().free(&login).unwrap_or_default())
     }
 }

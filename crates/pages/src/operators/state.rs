@@ -1,0 +1,164 @@
+//! What the pages of operators have at hand.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::FromRef;
+use axum::response::Response;
+use http::header::REFERRER_POLICY;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use parking_lot::Mutex;
+use usher_engine::PageRequestSource;
+use usher_engine::access::{KeyRing, LONGEST_SESSION, OpenSession, OperatorSessions};
+use usher_engine::ports::{Clock, StoreError};
+use usher_protocol::PublicKey;
+use usher_token_bucket::{Rate, TokenBucket};
+
+use super::area::Area;
+use super::begun_logins::BegunLogins;
+use super::options::OperatorOptions;
+use crate::browser::{cookie, cookie_name, set_strict_cookie};
+use crate::page::{self, Next};
+use crate::state::PagesState;
+use crate::visit::Visit;
+
+const COOKIE: &str = "usher_operator";
+
+/// How many logins with a key that may not enter are recorded in the audit log: anybody can cause them.
+const RECORDED_REFUSALS: Rate = Rate::every(10, Duration::from_secs(3600));
+
+#[derive(Clone)]
+pub(crate) struct OperatorsState {
+    pub(crate) pages: PagesState,
+    pub(crate) area: Area,
+    shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) keys: Arc<KeyRing>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(super) logins: BegunLogins,
+    /// Locked while a browser returns from its login, whose outcome can be taken once.
+    pub(super) returning: tokio::sync::Mutex<()>,
+    pub(super) recorded_refusals: Mutex<TokenBucket<Duration>>,
+}
+
+impl std::ops::Deref for OperatorsState {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.shared
+    }
+}
+
+impl OperatorsState {
+    /// The state of the approvals; [`of`](Self::of) is that of other areas.
+    pub(crate) fn new(pages: PagesState, options: OperatorOptions) -> Self {
+        let OperatorOptions { keys, clock, .. } = options;
+        let shared = Arc::new(Shared {
+            keys,
+            logins: BegunLogins::default(),
+            returning: tokio::sync::Mutex::default(),
+            recorded_refusals: Mutex::new(TokenBucket::new(RECORDED_REFUSALS, clock.monotonic())),
+            clock,
+        });
+        Self { pages, area: Area::Approvals, shared }
+    }
+
+    /// The same with another area.
+    pub(crate) fn of(&self, area: Area) -> Self {
+        Self { area, ..self.clone() }
+    }
+
+    /// The area's own path.
+    pub(crate) fn path(&self) -> String {
+        format!("{}/{}", self.pages.site.base(), self.area.folder())
+    }
+
+    /// Whether this key may enter the area.
+    pub(super) fn may_enter(&self, key: &PublicKey) -> bool {
+        match self.area {
+            Area::Approvals => self.pages.engine.payments().approvers().contains(key),
+            Area::Console => self.keys.operators().find(key).is_some(),
+        }
+    }
+
+    pub(crate) fn sessions(&self) -> &OperatorSessions {
+        self.keys.operators().sessions()
+    }
+
+    /// The name of somebody who has logged in, in the audit log: the operator's name, or the start of the key.
+    pub(crate) fn actor(&self, key: &PublicKey) -> String {
+        let hex = key.to_hex();
+        let named = self.keys.operators().find(key).map(|operator| operator.actor());
+        named.unwrap_or_else(|| format!("operator:{}", hex.get(..16).unwrap_or(&hex)))
+    }
+
+    /// Where a login's page redirects at its end.
+    pub(super) fn continue_url(&self) -> String {
+        format!("{}/{}/return", self.pages.url(), self.area.folder())
+    }
+
+    /// The session of a browser whose operator may enter the area.
+    pub(crate) fn session(&self, headers: &HeaderMap) -> Option<OpenSession> {
+        let session = self.sessions().use_session(&session_secret(self.pages.url(), headers)?)?;
+        self.may_enter(&session.operator).then_some(session)
+    }
+
+    /// The `Set-Cookie` header that sets the session's cookie; without a secret, removes it.
+    pub(super) fn session_cookie(&self, secret: Option<&str>) -> String {
+        session_cookie(self.pages.url(), secret)
+    }
+
+    /// Records in the audit log what somebody did, or was refused.
+    pub(super) async fn record(&self, actor: String, source: PageRequestSource, action: &str, outcome: &str) {
+        let audit = self.pages.engine.audit();
+        let mut entry = audit.entry(actor, source.address, action.to_owned(), source.request_id);
+        outcome.clone_into(&mut entry.record.outcome);
+        if let Err(error) = audit.add(entry).await {
+            tracing::error!(?error, "a login of an operator is missing in the audit log");
+        }
+    }
+
+    /// The response to a form that may come from another site, or from this page at another address, where its cookies
+    /// are missing.
+    pub(crate) fn foreign_form(&self, visit: &Visit) -> Response {
+        let texts = &visit.texts.approvals;
+        let address = format!("{}/{}", self.pages.url(), self.area.folder());
+        page::message(StatusCode::FORBIDDEN, visit, &texts.foreign_form, Next::To(texts.go_to_page, &address))
+    }
+
+    /// The page shown while the store fails.
+    pub(crate) fn unavailable(&self, visit: &Visit, error: &StoreError) -> Response {
+        tracing::error!(%error, "a page of operators could not be shown");
+        let texts = visit.texts;
+        page::message(StatusCode::SERVICE_UNAVAILABLE, visit, &texts.unavailable, Next::Back(&self.path()))
+    }
+}
+
+/// The secret of an operator's session, in the cookies of a browser.
+///
+/// `public_url` is `pages.public_url`.
+pub fn session_secret(public_url: &str, headers: &HeaderMap) -> Option<String> {
+    cookie(headers, &cookie_name(public_url, COOKIE))
+}
+
+/// The `Set-Cookie` header that sets the cookie of an operator's session; without a secret, removes it.
+///
+/// `public_url` is `pages.public_url`.
+pub fn session_cookie(public_url: &str, secret: Option<&str>) -> String {
+    let max_age = secret.map_or(0, |_| LONGEST_SESSION.as_secs());
+    set_strict_cookie(public_url, &cookie_name(public_url, COOKIE), secret.unwrap_or_default(), max_age)
+}
+
+/// With "no-referrer", the page's own forms would have the origin "null", as those of any site can.
+pub(crate) fn with_own_forms(mut response: Response) -> Response {
+    response.headers_mut().insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    response
+}
+
+impl FromRef<OperatorsState> for PagesState {
+    fn from_ref(state: &OperatorsState) -> Self {
+        state.pages.clone()
+    }
+}

@@ -1,0 +1,54 @@
+//! `usher console …`: who may use the console, managed through the running service.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::environment::{load_in_time, source};
+use super::service_client::ServiceClient;
+use crate::cli::ConsoleCommand;
+use crate::failure::Failure;
+use crate::output::{tell, write};
+
+/// Runs it.
+///
+/// # Errors
+/// When the configuration has errors, or the service does not run or refuses.
+pub fn run(command: &ConsoleCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
+    let (loaded, source) = load_in_time(source(data_dir)?)?;
+    let service = ServiceClient::new(&loaded, &source.data_dir)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let text: Result<String, Failure> = runtime.block_on(async {
+        match command {
+            ConsoleCommand::Invite { name, role } => {
+                let body = json!({ "name": name, "role": role });
+                // Not retried: a repeated response does not contain the link.
+                let response = service.post("/operators/invitations", &body, None).await?;
+                let url =
+                    response["page_url"].as_str().ok_or_else(|| Failure::said("the service has shown no link"))?;
+                tell("usher: whoever opens this link first and logs in there is the operator; it is good for an hour");
+                Ok(format!("{url}\n"))
+            }
+            ConsoleCommand::List => Ok(listed(&service.get("/operators").await?)),
+            ConsoleCommand::Remove { key } => {
+                // A key is hex: nothing else belongs into the path.
+                let key: String = key.chars().filter(char::is_ascii_alphanumeric).collect();
+                service.delete(&format!("/operators/{key}"), &json!({})).await?;
+                tell(&format!("usher: removed {key}"));
+                Ok(String::new())
+            }
+        }
+    });
+    Ok(write(&text?)?)
+}
+
+fn listed(response: &Value) -> String {
+    let mut text = String::new();
+    for operator in response["operators"].as_array().into_iter().flatten() {
+        let word = |name: &str| operator[name].as_str().unwrap_or("-");
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{}\t{}\t{}\t{}", word("key"), word("role"), word("source"), word("name"));
+    }
+    text
+}
