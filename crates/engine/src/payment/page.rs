@@ -85,14 +85,14 @@ impl Payments {
         if !self.pages.is_secret(KeyedPage::Payment, id, secret) {
             return Ok(None);
         }
-        let payment = match self.core.readable(&Requester::Service, id).await? {
+        let mut payment = match self.core.readable(&Requester::Service, id).await? {
             Some((_, Operation::SinglePayment(payment) | Operation::LinkPayment(payment))) => payment,
             Some(_) => return Ok(None),
             None => return Ok(self.booked(&Requester::Service, id).await?.and_then(receipt)),
         };
         let now = self.core.clock.now();
         let statuses = self.statuses(id).await?;
-        let renewal = if payment.is_paid() { None } else { self.last_renewal(&payment).await? };
+        let renewal = if payment.is_paid() { None } else { self.last_renewal(&mut payment).await? };
         let has_renewal_failed = renewal.as_ref().is_some_and(Payment::ended_without_invoice);
         let renewal = renewal.filter(Payment::is_open);
         let is_renewable = renewal.is_none() && payment.next_expiry(now).is_some();

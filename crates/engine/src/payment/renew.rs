@@ -32,11 +32,9 @@ impl Payments {
                 return Err(LinkError::NotFound);
             };
             let now = self.core.clock.now();
-            let expires_at = payment.next_expiry(now).filter(|_| stored.finished_at.is_none());
+            let is_open = self.last_renewal(&mut payment).await?.is_some_and(|renewal| renewal.is_open());
+            let expires_at = payment.next_expiry(now).filter(|_| stored.finished_at.is_none() && !is_open);
             let Some(expires_at) = expires_at else { return Ok(()) };
-            if self.last_renewal(&payment).await?.is_some_and(|renewal| renewal.is_open()) {
-                return Ok(());
-            }
             if !self.has_lightning {
                 return Err(LinkError::NoInvoice);
             }
@@ -71,11 +69,16 @@ impl Payments {
         }
     }
 
-    /// The payment of the last further invoice, unless it was removed.
-    pub(super) async fn last_renewal(&self, payment: &Payment) -> Result<Option<Payment>, StoreError> {
+    /// The payment of the last further invoice, unless it was removed. If no invoice was created, it does not count.
+    pub(super) async fn last_renewal(&self, payment: &mut Payment) -> Result<Option<Payment>, StoreError> {
         let Some(id) = payment.last_renewal() else { return Ok(None) };
         match self.core.readable(&Requester::Service, id).await? {
-            Some((_, Operation::LinkPayment(renewal))) => Ok(Some(renewal)),
+            Some((_, Operation::LinkPayment(renewal))) => {
+                if renewal.ended_without_invoice() {
+                    payment.forget_last_renewal();
+                }
+                Ok(Some(renewal))
+            }
             _ => Ok(None),
         }
     }

@@ -58,6 +58,10 @@ impl Payment {
         self.renewals.last().map(|renewal| renewal.payment)
     }
 
+    pub(crate) fn forget_last_renewal(&mut self) {
+        self.renewals.pop();
+    }
+
     /// Records a further invoice, and returns the terms of its payment. `stream` is this payment's.
     pub(crate) fn renew(
         &mut self,
