@@ -24,15 +24,7 @@ export interface Session {
   sessions: { id: string; began_at: number; last_used_at: number; current: boolean }[];
 }
 
-export interface Login {
-  stream_id: string;
-  at: number;
-  status: string;
-  method: string | null;
-  app: string | null;
-  main_key: string | null;
-  reason: string | null;
-}
+export type Login = Schemas["EndedLogin"];
 
 /** What is kept of a user: at most 100 ids of each kind, and how many there are. */
 export type User = { main_key: string; first_seen: number | null; last_seen: number | null; next?: string | null } & {
@@ -41,17 +33,7 @@ export type User = { main_key: string; first_seen: number | null; last_seen: num
 export type UserRecords = "logins" | "payments" | "subscriptions" | "passkeys" | "signers" | "consents";
 
 /** The books of an hour or a day. */
-export interface Sums {
-  from: number;
-  to: number;
-  paid: number;
-  paid_millisats: number;
-  refunded_millisats: number;
-  sent_millisats: number;
-  unpaid: number;
-  logins: number;
-  logins_failed: number;
-}
+export type Sums = Schemas["SummarySums"];
 
 export interface App {
   client_id: string;
@@ -66,7 +48,4 @@ export interface App {
 
 export interface Setting { key: string; value: unknown; source: string }
 
-export interface Operators {
-  operators: { key: string; name: string; role: string; source: string; last_used_at?: number | null }[];
-  invitations: { name: string; role: string; expires_at: number }[];
-}
+export type Operators = Schemas["OperatorList"];
