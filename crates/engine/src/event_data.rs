@@ -13,7 +13,7 @@ use serde_json::Value;
 use usher_protocol::PublicKey;
 use usher_protocol::message::Recurrence;
 use utoipa::openapi::schema::AnyOfBuilder;
-use utoipa::openapi::{Ref, RefOr, Schema};
+use utoipa::openapi::{ObjectBuilder, Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 pub use self::payments::{InvoiceData, PaymentData};
@@ -45,6 +45,8 @@ pub enum EventData {
     CashuResponse(CashuResponseData),
     /// One of these has ended without a result.
     CashuStatus(CashuStatusData),
+    /// The operator tests the webhook.
+    Test {},
 }
 
 impl PaymentData {
@@ -76,13 +78,16 @@ impl EventData {
             Self::SubscriptionClosed(_) => EventType::SubscriptionClosed,
             Self::Invoice(_) => EventType::InvoiceResponse,
             Self::CashuResponse(_) => EventType::CashuResponse,
+            Self::Test {} => EventType::Test,
         }
     }
 
     /// The outcome of an operation that ends with this event.
     pub fn outcome(&self) -> OperationOutcome {
         match self {
-            Self::KeyHandshake(_) | Self::SubscriptionClosed(_) | Self::Invoice(_) => OperationOutcome::Completed,
+            Self::KeyHandshake(_) | Self::SubscriptionClosed(_) | Self::Invoice(_) | Self::Test {} => {
+                OperationOutcome::Completed
+            }
             Self::Login(LoginData { status, .. })
             | Self::Payment(PaymentData { status, .. })
             | Self::Subscription(SubscriptionData { status, .. })
@@ -130,6 +135,8 @@ impl PartialSchema for EventData {
                            Missing values are left out. Later versions may add members.";
         let any = AnyOfBuilder::new().description(Some(description));
         let any = forms.into_iter().fold(any, |any, name| any.item(Ref::from_schema_name(name)));
+        let test = ObjectBuilder::new().description(Some("Data of `Test`: empty.")).max_properties(Some(0));
+        let any = any.item(test);
         RefOr::T(Schema::AnyOf(any.build()))
     }
 }

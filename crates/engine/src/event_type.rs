@@ -18,6 +18,8 @@ usher_protocol::words! {
         InvoiceResponse = "InvoiceResponse",
         /// A Cashu request or a verification has its result.
         CashuResponse = "CashuResponse",
+        /// The operator tests the webhook.
+        Test = "Test",
     }
 }
 

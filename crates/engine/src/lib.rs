@@ -35,6 +35,7 @@ pub mod testing;
 mod ticket;
 pub mod time;
 mod verification;
+mod webhook_test;
 
 #[cfg(test)]
 extern crate self as usher_engine;

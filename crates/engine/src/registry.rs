@@ -22,6 +22,7 @@ use crate::subscription::request::RecurringRequest;
 use crate::ticket::delivery::TicketDelivery;
 use crate::ticket::request::TicketRequest;
 use crate::verification::operation::VerificationSession;
+use crate::webhook_test::WebhookTest;
 
 /// Registers the operations, one per line: a kind, which is a variant of [`Operation`], with its state. Names of variants are
 /// stored, so their meaning never changes (`#[serde(rename)]` keeps an old name). After `=>`: an earlier state of one of the
@@ -123,6 +124,7 @@ operations! {
     PaymentLink(PaymentLink);
     LinkPayment(Payment);
     OnChainPayment(OnChainPayment);
+    WebhookTest(WebhookTest);
     => /// A payment by the service that waits for an approval before it begins.
     HeldPayment(HeldPayment);
 }

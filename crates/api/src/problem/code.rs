@@ -174,6 +174,8 @@ error_codes! {
         "`wallet.ln_backend` is `none`",
     /// No mint of proofs of age is configured (`verification.mint_url`), and the request names none.
     VerificationNotConfigured "verification_not_configured" SERVICE_UNAVAILABLE "No mint of proofs of age is configured",
+    /// No webhook is configured (`webhook.url`), and the request needs one.
+    WebhookNotConfigured "webhook_not_configured" SERVICE_UNAVAILABLE "No webhook is configured",
     /// The service is no OpenID Connect provider (`oidc.clients`), and the request needs one.
     OidcNotConfigured "oidc_not_configured" SERVICE_UNAVAILABLE "No OpenID Connect client is configured"
         "The service is no OpenID Connect provider (`oidc.clients`)",

@@ -230,6 +230,9 @@ impl From<StartError> for Problem {
                 ErrorCode::VerificationNotConfigured,
                 "no mint of proofs is configured (verification.mint_url)",
             ),
+            StartError::NoWebhook => {
+                Self::new(ErrorCode::WebhookNotConfigured, "no webhook is configured (webhook.url)")
+            }
             // Only for idempotent requests, which look up the stored response.
             StartError::Repeated => Self::overloaded("the same request is being processed"),
             StartError::TooManyOpen => Self::overloaded("limits.max_open_streams is reached"),

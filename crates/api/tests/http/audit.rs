@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use usher_engine::access::Role;
 use usher_engine::audit::verify;
 use usher_engine::ports::{AuditKey, Clock as _, SystemClock};
-use usher_testing::ports::{MINT, UNIT, token};
+use usher_testing::ports::{FakeApp, MINT, Reply, UNIT, token};
 
 use crate::app::{Builder, TOKEN, TestApp, key};
 use crate::keys::Holder;
@@ -90,6 +90,7 @@ fn cases() -> Vec<(&'static str, &'static str, String, Value)> {
         case("+revokeOidcConsent", "DELETE", "/oidc/consents", consent),
         case("+rotateOidcKeys", "POST", "/oidc/keys", none()),
         case("+revokeOidcKey", "DELETE", "/oidc/keys/key-0", none()),
+        case("testWebhook", "POST", "/webhooks/test", none()),
         case("+openChannel", "POST", "/wallet/channels", json!({ "amount": 5_000, "peer": "03aa@host:1" })),
         case("+closeChannel", "POST", "/wallet/channels/ab/close", none()),
         case("+createKey", "POST", "/keys", json!({ "name": "shop", "scopes": ["login"] })),
@@ -110,7 +111,8 @@ const CHANGE_NOTHING: &str = "verifyJwt getNextOccurrence getReceivingCost forge
 
 async fn start() -> TestApp {
     let builder = TestApp::builder();
-    Builder { openid: Some(openid::provider()), lightning: Some(lightning_node::backend()), ..builder }.start().await
+    let (openid, webhook) = (Some(openid::provider()), Some(FakeApp::new(|_| Reply::Accept) as _));
+    Builder { openid, webhook, lightning: Some(lightning_node::backend()), ..builder }.start().await
 }
 
 #[tokio::test]

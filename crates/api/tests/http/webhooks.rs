@@ -81,10 +81,22 @@ async fn deliveries_are_listed_by_status() {
 }
 
 #[tokio::test]
+async fn test_event_is_delivered_like_any_other() {
+    let receiver = FakeApp::new(|_| Reply::Accept);
+    let app = TestApp::with(|of| of.webhook = Some(Arc::clone(&receiver) as _)).await;
+    let event_id = app.done("POST", "/webhooks/test", Value::Null).await["event_id"].clone();
+    let delivery = listed(&app, "?status=delivered", 1).await["deliveries"][0].clone();
+    assert_eq!(json!([delivery["id"], delivery["type"], delivery["last_status"]]), json!([event_id, "Test", 204]));
+    let event = app.read(&format!("/events/{}", delivery["stream_id"].as_str().unwrap())).await;
+    assert_eq!(event["events"][0]["data"], json!({}));
+}
+
+#[tokio::test]
 async fn without_a_webhook_there_are_no_deliveries() {
     let app = TestApp::start().await;
     let (_, token) = app.handshake(json!({})).await;
     app.scan(&token, key(9)).await;
+    app.refused("POST", "/webhooks/test", Value::Null, (503, "webhook_not_configured")).await;
     for query in ["", "?status=pending", "?status=delivered", "?status=failed&limit=1"] {
         assert_eq!(list(&app, query).await, json!({ "deliveries": [], "next": null }), "{query}");
     }

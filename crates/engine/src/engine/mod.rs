@@ -6,15 +6,19 @@ mod wiring;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::StreamId;
 use crate::audit::AuditLog;
 use crate::field_value_checks::FieldChecks;
 use crate::kernel::core::Core;
 use crate::kernel::event_feed::EventFeed;
-use crate::kernel::idempotency::IdempotencyRecords;
+use crate::kernel::idempotency::{IdempotencyRecords, IdempotentRequest};
 use crate::kernel::invoice_watcher::InvoiceWatcher;
 use crate::kernel::lightning_metrics::LightningMetrics;
 use crate::kernel::lightning_queue::{LightningBackend, LightningQueue};
 use crate::kernel::metrics::EngineMetrics;
+use crate::kernel::request_errors::StartError;
+use crate::kernel::requester::Requester;
+use crate::kernel::starter::Starter;
 use crate::kernel::ticket_queue::TicketQueue;
 use crate::kernel::user_erasure::{ErasedUser, ErasurePosition, SEARCH_TIME, UserErasure};
 use crate::kernel::webhook_dispatcher::WebhookDispatcher;
@@ -27,9 +31,11 @@ use crate::payment::link::start::PaymentLinks;
 use crate::ports::{
     DamagedRow, ExchangeRates, HourlySums, LightningError, LightningInfo, LightningNode, LightningStatus, StoreError,
 };
+use crate::registry::Operation;
 use crate::subscription::subscriptions::Subscriptions;
 use crate::ticket::tickets::Tickets;
 use crate::verification::Verification;
+use crate::webhook_test::WebhookTest;
 
 /// Runs operations.
 ///
@@ -37,6 +43,7 @@ use crate::verification::Verification;
 /// operation is durable but unknown to this process until the next start.
 pub struct Engine {
     core: Core,
+    starter: Arc<Starter>,
     events: Arc<EventFeed>,
     watcher: Arc<InvoiceWatcher>,
     lightning: Option<LightningBackend>,
@@ -148,6 +155,24 @@ impl Engine {
     /// [`StoreError`].
     pub async fn hourly_sums(&self, from: u64, to: u64) -> Result<Vec<HourlySums>, StoreError> {
         self.core.store.hourly_sums(from, to).await
+    }
+
+    /// Tests the app's webhook: delivers an event of type `Test`, the first of the returned stream.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn test_webhook(
+        &self,
+        requester: &Requester,
+        once: Option<IdempotentRequest<StreamId>>,
+    ) -> Result<StreamId, StartError> {
+        if !self.webhooks.is_on() {
+            return Err(StartError::NoWebhook);
+        }
+        let (now, id) = (self.core.clock.now(), self.core.ids.stream_id());
+        let (test, effects) = WebhookTest::start(now);
+        let record = once.map(|once| once.record(&id, now));
+        self.starter.create_new(id, requester.origin(), Operation::WebhookTest(test), effects, record).await
     }
 
     /// Returns when a vital task has panicked: operations no longer end, so the process should restart.

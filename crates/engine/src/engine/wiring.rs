@@ -324,6 +324,7 @@ impl Engine {
         };
         let engine = Arc::new(Self {
             core: core.clone(),
+            starter: starter.clone(),
             events: feed,
             watcher: watcher.clone(),
             lightning: parts.lightning,

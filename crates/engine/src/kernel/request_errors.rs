@@ -24,6 +24,9 @@ pub enum StartError {
     /// It needs a mint of proofs of age, and none is configured (`verification.mint_url`) or given.
     #[error("no mint of proofs of age is configured")]
     NoVerificationMint,
+    /// It needs a webhook, and none is configured (`webhook.url`).
+    #[error("no webhook is configured")]
+    NoWebhook,
     /// It needs the ticket wallet, and there is none.
     #[error("there is no ticket wallet")]
     NoTicketWallet,

@@ -60,6 +60,8 @@ kinds! {
     LinkPayment = 15, "link_payment";
     /// An on-chain payment of the service's Lightning node.
     OnChainPayment = 16, "on_chain_payment";
+    /// A test of the app's webhook.
+    WebhookTest = 17, "webhook_test";
 }
 
 impl OperationKind {

@@ -30,3 +30,4 @@ pub use crate::verification::operation::{
     AgeCheck, AgeDecision, AwaitedBrowser, BeginFault, CheckReturn, DecisionFault, VerificationSession,
     VerificationState, VerificationTerms,
 };
+pub use crate::webhook_test::WebhookTest;

@@ -203,7 +203,8 @@ fn tickets() -> Vec<Value> {
 #[test]
 fn event_vectors_match_the_service() {
     let cases = [handshakes_and_logins(), payments(), subscriptions(), tickets()].concat();
-    for event_type in EventType::ALL {
+    // No operation of a client gets a test event.
+    for event_type in EventType::ALL.into_iter().filter(|event_type| *event_type != EventType::Test) {
         let shown = cases.iter().any(|case| case["event"]["type"] == event_type.as_str());
         assert!(shown, "no case has the type {event_type}");
     }

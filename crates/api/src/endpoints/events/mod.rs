@@ -7,6 +7,7 @@ mod read_events;
 mod retry_webhook_delivery;
 mod sse;
 mod stream_all_events;
+mod test_webhook;
 mod webhook_delivery;
 mod websocket;
 
@@ -32,4 +33,5 @@ pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
             Audit::BeforeAndAfter,
             handler!(retry_webhook_delivery::retry_webhook_delivery),
         )
+        .endpoint(Scope::Admin.of_service(), Audit::Once, handler!(test_webhook::test_webhook))
 }
