@@ -60,7 +60,7 @@ pub use router::openapi;
 pub use server::{ServeOptions, serve};
 pub use service_status::{
     Family, Measure, MintReadiness, RateReadiness, RateSourceReadiness, Readiness, RelaysReadiness, Sample,
-    ServiceStatus, WalletReadiness,
+    ServiceStatus, Setting, WalletReadiness,
 };
 pub use standby::{StandbyParts, serve_standby};
 pub use state::{ApiParts, ApiState, Limits};

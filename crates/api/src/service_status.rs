@@ -1,8 +1,13 @@
 //! The port behind `GET /health/ready` and `GET /metrics`: this crate has no access to relays or databases.
 
 use async_trait::async_trait;
+use serde::Serialize;
+use serde_json::{Value, json};
 use usher_engine::UnixMillis;
 use usher_engine::ports::DamagedRow;
+use utoipa::ToSchema;
+use utoipa::openapi::schema::{ArrayBuilder, OneOfBuilder};
+use utoipa::openapi::{ObjectBuilder, RefOr, Schema, Type};
 
 /// The state of the service's parts.
 #[async_trait]
@@ -10,12 +15,37 @@ pub trait ServiceStatus: Send + Sync {
     /// Whether the parts can work now: checked on each call, within a bounded time.
     async fn readiness(&self) -> Readiness;
 
+    /// The effective configuration, without secrets.
+    fn settings(&self) -> Vec<Setting>;
+
     /// The last signing time of each webhook secret since the service started or last read the secret, the current
     /// secret first.
     fn webhook_secret_uses(&self) -> Vec<Option<UnixMillis>>;
 
     /// The metrics of the parts. Cheap, because it is called every few seconds, and within a bounded time.
     async fn metrics(&self) -> Vec<Family>;
+}
+
+/// The effective value of a configuration key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Setting {
+    /// The key, as in `docs/configuration.toml`.
+    #[schema(example = "info.listen_port")]
+    pub key: &'static str,
+    /// Its value; `null` if it has neither a value nor a default. Of secrets, only whether there is one: `set` or `not set`.
+    #[schema(schema_with = setting_value)]
+    pub value: Value,
+    /// Where the value comes from: `default`, `file`, `environment`, or for a secret `secret_file`.
+    #[schema(pattern = "^(default|file|environment|secret_file)$", example = "default")]
+    pub source: &'static str,
+}
+
+fn setting_value() -> RefOr<Schema> {
+    let of = |kind| ObjectBuilder::new().schema_type(kind);
+    let entry = OneOfBuilder::new().item(of(Type::String)).item(of(Type::Integer));
+    let list = ArrayBuilder::new().items(RefOr::T(entry.build().into()));
+    let one = OneOfBuilder::new().item(of(Type::String)).item(of(Type::Integer)).item(of(Type::Boolean));
+    RefOr::T(one.item(list).item(of(Type::Null)).examples([json!(3000)]).build().into())
 }
 
 /// Whether the parts can work.

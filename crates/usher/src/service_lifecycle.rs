@@ -5,10 +5,11 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use usher_age_verifiers::{OidcOptions, OidcVerifier, VerificationServiceClient, VerificationServiceOptions};
-use usher_api::{ApiParts, ApiState, ApiTokens, ServeOptions, Surface};
+use usher_api::{ApiParts, ApiState, ApiTokens, ServeOptions, Setting, Surface};
 use usher_engine::access::{KeyRing, Operators};
 use usher_engine::ports::{
     AgeVerifier, Clock, OsRandomness, Payees, Randomness, RemoteSigner, SystemClock, WebhookSender,
@@ -63,6 +64,7 @@ pub struct Service {
     tickets: Arc<CashuWallet>,
     tokens: ApiTokens,
     webhook: Option<Arc<HttpWebhookSender>>,
+    settings: Arc<Mutex<Vec<Setting>>>,
     node: EmbeddedNode,
     _address_file: Option<AddressFile>,
 }
@@ -190,6 +192,7 @@ impl Service {
             pages = pages.clone().nest(base, pages);
         }
         let tokens = tokens(config);
+        let settings = Arc::new(Mutex::new(config.settings.clone()));
         let state = ApiState::new(ApiParts {
             engine: Arc::clone(&engine),
             tokens: tokens.clone(),
@@ -208,6 +211,7 @@ impl Service {
                 tickets: Arc::clone(&tickets),
                 rates,
                 webhook: webhook.clone(),
+                settings: Arc::clone(&settings),
             }),
             clock,
             randomness,
@@ -244,6 +248,7 @@ impl Service {
             tickets,
             tokens,
             webhook,
+            settings,
             node,
             _address_file,
         })
@@ -280,6 +285,11 @@ impl Service {
         }
         self.tokens.replace(config.auth.auth_token.secret(), previous_token(config));
         Ok(())
+    }
+
+    /// Replaces what the API shows of the configuration.
+    pub fn show_settings(&self, settings: Vec<Setting>) {
+        *self.settings.lock() = settings;
     }
 
     /// The engine.

@@ -9,8 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use tracing::warn;
-use usher_api::{Family, Measure, MintReadiness, Readiness, RelaysReadiness, Sample, ServiceStatus, WalletReadiness};
+use usher_api::{
+    Family, Measure, MintReadiness, Readiness, RelaysReadiness, Sample, ServiceStatus, Setting, WalletReadiness,
+};
 use usher_engine::ports::{DeliveryStatus, NodeState, OperationKind, Table, TicketWallet as _};
 use usher_engine::{Engine, EngineMetrics, ScanLimit, ScanMetrics, UnixMillis};
 use usher_rates::{CurrencyStatus, MedianRates};
@@ -36,6 +39,7 @@ pub(crate) struct Parts {
     pub(crate) tickets: Arc<CashuWallet>,
     pub(crate) rates: Option<Arc<MedianRates>>,
     pub(crate) webhook: Option<Arc<HttpWebhookSender>>,
+    pub(crate) settings: Arc<Mutex<Vec<Setting>>>,
 }
 
 #[async_trait]
@@ -61,6 +65,10 @@ impl ServiceStatus for Parts {
         let wallet = self.wallet().await;
         let rates = rate_status::readiness(self.rates());
         Readiness { relays: RelaysReadiness { connected, total }, store, damaged, wallet, mints, rates }
+    }
+
+    fn settings(&self) -> Vec<Setting> {
+        self.settings.lock().clone()
     }
 
     fn webhook_secret_uses(&self) -> Vec<Option<UnixMillis>> {

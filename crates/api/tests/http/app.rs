@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_api::{
     ApiParts, ApiState, ApiTokens, ConsoleOptions, Family, Limits, Readiness, RelaysReadiness, ServeOptions,
-    ServiceStatus, WalletReadiness,
+    ServiceStatus, Setting, WalletReadiness,
 };
 use usher_engine::access::{KeyRing, Operator, Operators, Role};
 use usher_engine::ports::{
@@ -70,6 +70,10 @@ impl Default for PartsSay {
 impl ServiceStatus for PartsSay {
     async fn readiness(&self) -> Readiness {
         self.0.lock().0.clone()
+    }
+
+    fn settings(&self) -> Vec<Setting> {
+        vec![Setting { key: "webhook.secret", value: "set".into(), source: "environment" }]
     }
 
     fn webhook_secret_uses(&self) -> Vec<Option<UnixMillis>> {

@@ -26,6 +26,12 @@ fn sample(metrics: &str, name: &str) -> Option<f64> {
 }
 
 #[tokio::test]
+async fn settings_have_values_and_sources() {
+    let setting = json!({ "key": "webhook.secret", "value": "set", "source": "environment" });
+    assert_eq!(TestApp::start().await.read("/settings").await, json!({ "settings": [setting] }));
+}
+
+#[tokio::test]
 async fn ready_only_while_all_parts_are() {
     let app = TestApp::start().await;
     let (status, body) = app.ready().await;

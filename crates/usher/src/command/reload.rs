@@ -6,6 +6,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::environment::{READ_WITHIN, source, too_slow};
+use crate::config::reader::InForce;
 use crate::config::{Config, Loaded, load};
 use crate::failure::Failure;
 use crate::logging::{LogControl, Precedence};
@@ -100,6 +101,9 @@ impl Reloader {
         }
         let (taken, waiting): (Vec<_>, Vec<_>) =
             loaded.changed_since(&self.loaded).into_iter().partition(|name| RELOADED.contains(name));
+        // Settings that need a restart are still not in force.
+        self.loaded = loaded.keeping(&self.loaded, &waiting);
+        service.show_settings(self.loaded.in_force.iter().map(InForce::setting).collect());
         let changed = if taken.is_empty() { "nothing".to_owned() } else { taken.join(", ") };
         tracing::info!(changed, "the configuration is reloaded");
         if !waiting.is_empty() {
@@ -108,8 +112,6 @@ impl Reloader {
                 "these settings have changed and take effect at the next start"
             );
         }
-        // Settings that need a restart are still not in force.
-        self.loaded = loaded.keeping(&self.loaded, &waiting);
     }
 
     fn take(&self, config: &Config, service: &Service) -> Result<(), Failure> {

@@ -22,6 +22,8 @@ macro_rules! configuration {
         #[derive(Debug)]
         pub struct Config {
             $( $(#[doc = $section_doc])* pub $field: $Section, )*
+            /// What the API shows of it.
+            pub settings: Vec<usher_api::Setting>,
         }
 
         $(
@@ -43,7 +45,8 @@ macro_rules! configuration {
         impl $crate::config::key_table_macro::FromReader for Config {
             fn from_reader(reader: &mut $crate::config::reader::Reader<'_>) -> Option<Self> {
                 $( let $field = <$Section as $crate::config::key_table_macro::FromReader>::from_reader(reader); )*
-                Some(Self { $( $field: $field?, )* })
+                let settings = reader.in_force.iter().map($crate::config::reader::InForce::setting).collect();
+                Some(Self { $( $field: $field?, )* settings })
             }
         }
 

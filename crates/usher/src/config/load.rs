@@ -67,6 +67,8 @@ impl Loaded {
     pub fn keeping(mut self, before: &Self, names: &[&'static str]) -> Self {
         for entry in self.in_force.iter_mut().filter(|entry| names.contains(&entry.key.name)) {
             if let Some(before) = before.in_force.iter().find(|before| before.key.name == entry.key.name) {
+                entry.shown.clone_from(&before.shown);
+                entry.origin.clone_from(&before.origin);
                 entry.fingerprint = before.fingerprint;
             }
         }

@@ -3,11 +3,14 @@
 use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use serde_json::Value;
+use usher_api::Setting as ShownSetting;
+
 use super::error::{ConfigError, Origin};
 use super::given_values::Layer;
 use super::key::Key;
-use super::setting::{RawValue, Setting};
-use super::toml_value::default_value;
+use super::setting::{NOT_SET, RawValue, SET, Setting};
+use super::toml_value::{default_value, shown_value};
 
 /// The value in force for one key.
 #[derive(Debug)]
@@ -20,6 +23,27 @@ pub struct InForce {
     pub origin: Origin,
     /// Detects changes of the value, also of a secret.
     pub fingerprint: Fingerprint,
+}
+
+impl InForce {
+    /// What the API shows of it.
+    pub fn setting(&self) -> ShownSetting {
+        let is_set = self.shown != NOT_SET;
+        ShownSetting {
+            key: self.key.name,
+            value: match (self.key.secret, is_set) {
+                (true, is_set) => if is_set { SET } else { NOT_SET }.into(),
+                (false, true) => shown_value(&self.shown),
+                (false, false) => Value::Null,
+            },
+            source: match self.origin {
+                Origin::Default => "default",
+                Origin::Line(..) | Origin::File(_) => "file",
+                Origin::Variable(_) => "environment",
+                Origin::SecretFile(..) => "secret_file",
+            },
+        }
+    }
 }
 
 /// A hash of a given value. Never shown, because it would reveal a short secret.

@@ -52,3 +52,8 @@ fn whole(number: &DeInteger<'_>) -> Option<i128> {
 pub fn default_value(text: &str) -> RawValue {
     DeValue::parse(text).map_or(RawValue::UnsupportedType, |value| given(&value))
 }
+
+/// A shown value as JSON: a text as it is, if it is no TOML.
+pub fn shown_value(text: &str) -> Value {
+    DeValue::parse(text).ok().and_then(|value| json(value.get_ref())).unwrap_or_else(|| text.into())
+}

@@ -50,6 +50,9 @@ fn a_token_is_rotated_without_a_restart() {
     running.signal(Signal::HUP);
     running.wait_for("\"auth.auth_token, auth.previous_token\"");
     assert!(admits(TOKEN) && admits(NEW_TOKEN));
+    let settings = exchange(&address, TOKEN, "GET /settings", "");
+    let shown = r#"{"key":"auth.previous_token","value":"set","source":"secret_file"}"#;
+    assert!(settings.contains(shown) && !settings.contains(TOKEN), "{settings}");
 
     configure(folder.path(), "");
     running.signal(Signal::HUP);

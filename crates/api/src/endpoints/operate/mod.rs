@@ -12,6 +12,7 @@ mod list_audit_entries;
 mod list_oidc_consents;
 mod list_oidc_keys;
 mod list_relays;
+mod list_settings;
 mod oidc_types;
 mod publish_profile;
 mod relay;
@@ -46,6 +47,7 @@ pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
     .endpoint_for(AuthPolicy::Public, handler!(check_health::check_health))
     .endpoint(Scope::Admin.of_service(), Audit::Nothing, handler!(check_readiness::check_readiness))
     .endpoint(Scope::Admin.of_service(), Audit::Nothing, handler!(get_metrics::get_metrics))
+    .endpoint(Scope::Admin.of_service(), Audit::Nothing, handler!(list_settings::list_settings))
     .endpoint(Scope::Admin.of_service(), Audit::Nothing, handler!(list_audit_entries::list_audit_entries))
     .endpoint(Scope::Relays.of_service(), Audit::Nothing, handler!(list_relays::list_relays))
     .endpoint(Scope::Relays.of_service(), Audit::BeforeAndAfter, handler!(add_relay::add_relay))

@@ -101,7 +101,7 @@ impl<T: Setting> Setting for Option<T> {
     }
 
     fn show(&self) -> String {
-        self.as_ref().map_or_else(|| "not set".to_owned(), T::show)
+        self.as_ref().map_or_else(|| NOT_SET.to_owned(), T::show)
     }
 
     fn absent() -> Option<Self> {
@@ -146,4 +146,7 @@ pub(crate) fn quoted(text: &str) -> String {
 }
 
 /// How a secret is shown.
-const SET: &str = "set";
+pub(super) const SET: &str = "set";
+
+/// How a missing value is shown.
+pub(super) const NOT_SET: &str = "not set";

@@ -1,5 +1,7 @@
 //! No secret is ever shown: not in `Debug`, not in the report, not in a error.
 
+use serde_json::json;
+
 use super::values::nwc;
 use super::{Fixture, KEY, TOKEN};
 use crate::config::{keys, report};
@@ -56,12 +58,21 @@ fn debug_and_report_show_no_secret() {
     }
     let loaded = given.load();
     let config = loaded.config.as_ref().expect("all is right");
-    let seen = format!("{config:?}\n{config:#?}\n{loaded:?}\n{}", report::in_force(&given.source(), &loaded));
+    let settings = serde_json::to_string(&config.settings).unwrap();
+    let seen = format!("{settings}\n{config:#?}\n{loaded:?}\n{}", report::in_force(&given.source(), &loaded));
     for (name, _, part) in secrets() {
         assert!(!seen.contains(part), "{name} is seen in {seen}");
     }
     assert!(seen.contains("auth.auth_token = set"));
     assert!(seen.contains("webhook.url = set (https://example.com)"));
+    for key in keys::all().filter(|key| key.secret) {
+        let shown = config.settings.iter().find(|setting| setting.key == key.name).unwrap();
+        let value = if key.name == "database.url" { "not set" } else { "set" };
+        assert_eq!(shown.value, value, "{}", key.name);
+    }
+    let value = |key: &str| config.settings.iter().find(|setting| setting.key == key).unwrap().value.clone();
+    let others = ["info.listen_port", "nostr.url_scheme", "log.format", "profile.name"].map(value);
+    assert_eq!(json!(others), json!([3000, ["nostr+walletconnect", "portal"], "text", null]));
 }
 
 #[test]
