@@ -34,6 +34,7 @@ mod subscription;
 pub mod testing;
 mod ticket;
 pub mod time;
+mod user;
 mod verification;
 mod webhook_test;
 
@@ -103,6 +104,7 @@ pub use ticket::outgoing::OutgoingTicket;
 pub use ticket::request::RequestTicket;
 pub use ticket::tickets::{BurnTicket, MintTicket, Tickets, WithdrawTicket};
 pub use time::UnixMillis;
+pub use user::UserView;
 pub use usher_passkey::RelyingParty;
 pub use verification::Verification;
 pub use verification::open_sessions::{

@@ -112,6 +112,8 @@ error_codes! {
     RemoteSignerNotFound "remote_signer_not_found" NOT_FOUND "No such remote signer",
     /// No passkey of this user is kept.
     PasskeyNotFound "passkey_not_found" NOT_FOUND "No such passkey",
+    /// Nothing is kept of this user.
+    UserNotFound "user_not_found" NOT_FOUND "No such user",
     /// There is no payment with this stream that was paid.
     ReceiptNotFound "receipt_not_found" NOT_FOUND "No receipt",
     /// The path exists, but not with this method; `Allow` lists those it has.

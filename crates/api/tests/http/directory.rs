@@ -119,6 +119,7 @@ async fn user_is_erased_and_what_stays_is_listed() {
         })
     };
     let path = format!("/users/{}", user.to_uppercase());
+    app.refused("GET", &path, Value::Null, (404, "user_not_found")).await;
     let nothing = json!({ "main_key": user, "erased": erased(0, 0), "kept": [], "next": null });
     assert_eq!(app.call("DELETE", &path, Value::Null).await, (200, nothing.clone()), "nobody");
 
@@ -126,6 +127,9 @@ async fn user_is_erased_and_what_stays_is_listed() {
     let open = json!({ "reason": "open", "kind": "authentication", "stream_id": stream, "until": null });
     let kept = json!({ "main_key": user, "erased": erased(0, 0), "kept": [open], "next": null });
     assert_eq!(app.call("DELETE", &path, Value::Null).await, (200, kept));
+    let shown = app.read(&path).await;
+    assert_eq!(json!([shown["main_key"], shown["logins"], shown["logins_total"]]), json!([user, [stream], 1]));
+    assert!(shown["first_seen"].is_u64() && shown["next"].is_null());
     let challenge = app.challenge_to(key(KNOWN)).await;
     app.approve(&challenge, key(KNOWN), None).await;
     let events = format!("/events/{stream}");

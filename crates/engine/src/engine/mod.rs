@@ -20,7 +20,7 @@ use crate::kernel::request_errors::StartError;
 use crate::kernel::requester::Requester;
 use crate::kernel::starter::Starter;
 use crate::kernel::ticket_queue::TicketQueue;
-use crate::kernel::user_erasure::{ErasedUser, ErasurePosition, SEARCH_TIME, UserErasure};
+use crate::kernel::user_erasure::{ErasedUser, ErasurePosition, SEARCH_TIME, SearchedUntil, UserErasure};
 use crate::kernel::webhook_dispatcher::WebhookDispatcher;
 use crate::login::Logins;
 use crate::login::key_handshake::Handshakes;
@@ -34,6 +34,7 @@ use crate::ports::{
 use crate::registry::Operation;
 use crate::subscription::subscriptions::Subscriptions;
 use crate::ticket::tickets::Tickets;
+use crate::user::UserView;
 use crate::verification::Verification;
 use crate::webhook_test::WebhookTest;
 
@@ -155,6 +156,19 @@ impl Engine {
     /// [`StoreError`].
     pub async fn hourly_sums(&self, from: u64, to: u64) -> Result<Vec<HourlySums>, StoreError> {
         self.core.store.hourly_sums(from, to).await
+    }
+
+    /// What is kept of a user. Each call searches for some seconds, from `after` on; with [`next`](UserView::next), another call
+    /// continues.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn user(
+        &self,
+        main_key: &usher_protocol::PublicKey,
+        after: Option<SearchedUntil>,
+    ) -> Result<UserView, StoreError> {
+        UserView::read(&self.core, main_key, after).await
     }
 
     /// Tests the app's webhook: delivers an event of type `Test`, the first of the returned stream.

@@ -320,6 +320,7 @@ partly! {
     UserStore {} else {
         forget_user(main_key: &PublicKey) -> ForgottenUser;
         forget_relays_of(main_key: &PublicKey) -> bool;
+        user_records(main_key: &PublicKey) -> UserRecords;
         operations_with(text: &str, after: Option<StreamId>, limit: usize) -> Matches<StreamId, StreamId>;
         events_with(text: &str, after: Option<EventPosition>, limit: usize) -> Matches<EventMatch, EventPosition>;
         idempotency_records_with(text: &str, after: Option<IdempotencyKey>, limit: usize) -> Matches<UnixMillis, IdempotencyKey>;

@@ -28,7 +28,7 @@ use crate::registry::Operation;
 use crate::{Requester, StreamId, UnixMillis};
 
 /// Rows read by one search.
-const BATCH: usize = 1_000;
+pub(crate) const BATCH: usize = 1_000;
 
 /// Events of one stream read at once.
 const EVENTS: usize = 500;
@@ -318,7 +318,7 @@ enum Users {
 }
 
 /// The user of an event; all events about a user have this field.
-fn user_of(data: &str) -> Option<String> {
+pub(crate) fn user_of(data: &str) -> Option<String> {
     let Ok(Value::Object(mut fields)) = serde_json::from_str(data) else { return None };
     match fields.remove("main_key") {
         Some(Value::String(key)) => Some(key),

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use usher_protocol::PublicKey;
 
-use super::{IdempotencyKey, StoreError};
+use super::{IdempotencyKey, OpenIdConsent, StoreError};
 use crate::{StreamId, UnixMillis};
 
 /// The stored data of users. Searches read a bounded number of rows, so that commits do not wait for them.
@@ -15,6 +15,9 @@ pub trait UserStore: Send + Sync {
 
     /// Removes a user's relays, with the session of their remote signer; returns whether the user was known.
     async fn forget_relays_of(&self, main_key: &PublicKey) -> Result<bool, StoreError>;
+
+    /// What is stored under a user's key.
+    async fn user_records(&self, main_key: &PublicKey) -> Result<UserRecords, StoreError>;
 
     /// Finds operations after `after`, in order of id, with this text in their state. Reads at most `limit` operations,
     /// without the reserved one.
@@ -45,6 +48,30 @@ pub trait UserStore: Send + Sync {
     /// Removes those of these operations that have finished without pending deliveries, with all their data, like
     /// [`remove_finished`](super::Store::remove_finished); returns which.
     async fn remove_finished_of(&self, ids: Vec<StreamId>) -> Result<Vec<StreamId>, StoreError>;
+}
+
+/// What is stored under a user's key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserRecords {
+    /// The passkeys, in the order of registration: a few.
+    pub passkeys: Vec<UserPasskey>,
+    /// The apps to which they agreed, by client id: at most one for each client.
+    pub consents: Vec<OpenIdConsent>,
+    /// Whether there is a session with a remote signer.
+    pub signer: bool,
+    /// When their relays were last named or used, if they are known.
+    pub relays_at: Option<UnixMillis>,
+}
+
+/// A passkey of a user, without its keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserPasskey {
+    /// The id of its credential.
+    pub id: Vec<u8>,
+    /// When it was registered.
+    pub created_at: UnixMillis,
+    /// When it was last used.
+    pub used_at: UnixMillis,
 }
 
 /// The position of an event: its stream and index.

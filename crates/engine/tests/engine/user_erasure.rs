@@ -45,6 +45,12 @@ async fn finished_streams_of_the_user_are_erased_and_those_of_others_stay() {
     events(&usher, poster.stream_id, 4).await;
     until("the logins are over", async || usher.engine.open_streams() == 2).await;
 
+    let view = usher.engine.user(&user(1).public_key(), None).await.unwrap();
+    let shown: Vec<_> = view.logins.iter().copied().collect();
+    assert!(mine.iter().chain([&poster.stream_id]).all(|stream| shown.contains(stream)), "{shown:?}");
+    assert!(!others.iter().any(|stream| shown.contains(stream)), "{shown:?}");
+    assert!(view.records.relays_at.is_some() && view.next.is_none());
+
     // Both at once: each stream is counted once.
     let (one, two) = tokio::join!(erase(&usher, 1), erase(&usher, 1));
     assert_eq!(one.operations + two.operations, 3, "handshake, authentication, and the login at the poster");
@@ -94,6 +100,8 @@ async fn what_money_depends_on_is_kept_and_named() {
     };
     let mention = usher.request_payment(mention).await;
 
+    let view = usher.engine.user(&user(1).public_key(), None).await.unwrap();
+    assert_eq!(view.payments.into_iter().collect::<Vec<_>>(), [paid, late, open], "a mention is none");
     let erased = erase(&usher, 1).await;
     assert_eq!((erased.operations, erased.relays), (3, false));
     assert!(is_gone(&usher, paid).await);

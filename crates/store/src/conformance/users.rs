@@ -3,7 +3,7 @@
 use usher_engine::event::NewEvent;
 use usher_engine::ports::{
     Commit, EventMatch, ForgottenUser, LoginFilter, LoginRecordStatus, OpenIdRecord, OpenIdRecordId, PasskeyChange,
-    SignerSessionUpdate, State,
+    SignerSessionUpdate, State, UserRecords,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -41,6 +41,12 @@ pub async fn what_is_stored_under_a_users_key_is_forgotten(store: &dyn FullStore
         let step = openid_step(number, Vec::new(), Some(consent));
         store.use_openid_record(step).await.unwrap();
     }
+
+    let records = store.user_records(&user).await.unwrap();
+    assert_eq!(records.passkeys.iter().map(|passkey| passkey.id.as_slice()).collect::<Vec<_>>(), [[1], [2]]);
+    assert_eq!(records.consents.iter().map(|consent| consent.client_id.as_str()).collect::<Vec<_>>(), ["app"]);
+    assert!(records.signer && records.relays_at.is_some());
+    assert_eq!(store.user_records(&public_key(3)).await.unwrap(), UserRecords::default());
 
     let forgotten = ForgottenUser { signer: true, passkeys: 2, logins: 1, consents: 1, openid_records: 2 };
     assert_eq!(store.forget_user(&user).await.unwrap(), forgotten);

@@ -1,17 +1,34 @@
 //! Finds and removes a user's data.
 
 use async_trait::async_trait;
-use usher_engine::ports::{EventMatch, EventPosition, ForgottenUser, IdempotencyKey, Matches, StoreError, UserStore};
+use usher_engine::ports::{
+    EventMatch, EventPosition, ForgottenUser, IdempotencyKey, Matches, StoreError, UserPasskey, UserRecords, UserStore,
+};
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 
-use super::{login_records, operations, passkeys};
+use super::{login_records, openid_records, operations, passkeys};
 use crate::codec::{self, Unreadable};
 use crate::engine::{Engine, SqlStore};
 use crate::row::{Answer, Row};
 use crate::statement::{Statement, params};
 
 const FORGETTING: &str = "remove what the OpenID Connect provider keeps of a user";
+
+const PASSKEYS: Statement = Statement::new(
+    "list a user's passkeys",
+    "SELECT credential_id, created_at, used_at FROM passkeys WHERE main_key = ?1 ORDER BY created_at, credential_id",
+);
+
+const CONSENTS: Statement = Statement::new(
+    "list a user's consents",
+    "SELECT client_id, subject, scopes, at FROM openid_consents WHERE subject = ?1 ORDER BY client_id",
+);
+
+const RELAYS: Statement = Statement::new(
+    "read when a user's relays were last used",
+    "SELECT signer IS NOT NULL, at FROM user_relays WHERE main_key = ?1",
+);
 
 const FORGET_CONSENTS: Statement = Statement::new(FORGETTING, "DELETE FROM openid_consents WHERE subject = ?1");
 
@@ -83,6 +100,20 @@ impl<E: Engine> UserStore for SqlStore<E> {
             logins: changed(2),
             consents: changed(3),
             openid_records: changed(4),
+        })
+    }
+
+    async fn user_records(&self, main_key: &PublicKey) -> Result<UserRecords, StoreError> {
+        let subject = main_key.to_hex();
+        let passkey =
+            |row: &Row| Ok(UserPasskey { id: row.blob(0)?.to_vec(), created_at: row.time(1)?, used_at: row.time(2)? });
+        let relays = |row: &Row| Ok((row.is_true(0)?, row.time(1)?));
+        let relays = self.first(RELAYS.with(params![main_key.as_bytes()]), relays).await?;
+        Ok(UserRecords {
+            passkeys: self.all(PASSKEYS.with(params![main_key.as_bytes()]), passkey).await?,
+            consents: self.all(CONSENTS.with(params![&*subject]), openid_records::consent).await?,
+            signer: relays.is_some_and(|(signer, _)| signer),
+            relays_at: relays.map(|(_, at)| at),
         })
     }
 

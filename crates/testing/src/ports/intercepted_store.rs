@@ -17,7 +17,7 @@ use usher_engine::ports::{
     LoginPosition, Matches, NewAuditEntry, NewIdempotencyRecord, OpenOperation, OperationKind, OutboxMessage, Passkey,
     PasskeyCount, PaymentFilter, PaymentPosition, PaymentSearch, ProofId, Retried, Revision, SettingStore,
     SignerSession, Store, StoreError, StoredKey, StoredOperation, StoredProof, StoredTicketJob, TicketBalance,
-    TicketCommit, TicketCommitted, TicketJobId, TicketStore, UserStore,
+    TicketCommit, TicketCommitted, TicketJobId, TicketStore, UserRecords, UserStore,
 };
 use usher_engine::{StreamId, UnixMillis};
 
@@ -150,6 +150,7 @@ intercepted! {
     UserStore {
         write forget_user(main_key: &PublicKey) -> ForgottenUser;
         write forget_relays_of(main_key: &PublicKey) -> bool;
+        read user_records(main_key: &PublicKey) -> UserRecords;
         read operations_with(text: &str, after: Option<StreamId>, limit: usize) -> Matches<StreamId, StreamId>;
         read events_with(text: &str, after: Option<EventPosition>, limit: usize) -> Matches<EventMatch, EventPosition>;
         read idempotency_records_with(text: &str, after: Option<IdempotencyKey>, limit: usize) -> Matches<UnixMillis, IdempotencyKey>;

@@ -131,7 +131,7 @@ impl Erasure {
 }
 
 /// `operations`, `events` or `responses`, whether an open stream was found, and what was searched last, if anything.
-fn write_position(position: ErasurePosition) -> String {
+pub(super) fn write_position(position: ErasurePosition) -> String {
     let (table, last) = match position.after {
         SearchedUntil::Operation(last) => ("operations", last.map(|stream| stream.to_string())),
         SearchedUntil::Event(last) => ("events", last.map(|(stream, index)| format!("{stream}:{index}"))),
@@ -204,7 +204,10 @@ pub(crate) async fn erase_user(
     Ok(Json(Erasure::new(&main_key, state.engine.erase_user(&main_key, position).await?)))
 }
 
-fn read(key: Option<&str>, query: Option<&str>) -> Result<(PublicKey, Option<ErasurePosition>), Vec<FieldError>> {
+pub(super) fn read(
+    key: Option<&str>,
+    query: Option<&str>,
+) -> Result<(PublicKey, Option<ErasurePosition>), Vec<FieldError>> {
     let mut errors = FieldErrors::default();
     let main_key = match key.map(parse_public_key) {
         Some(Ok(key)) => Some(key),

@@ -7,6 +7,7 @@ mod erase_user;
 mod forget_passkeys;
 mod forget_remote_signer;
 mod get_profile;
+mod get_user;
 mod issue_jwt;
 mod list_key_handshakes;
 mod list_logins;
@@ -36,6 +37,7 @@ pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
             handler!(forget_remote_signer::forget_remote_signer),
         )
         .endpoint(Scope::Login.of_service(), Audit::BeforeAndAfter, handler!(forget_passkeys::forget_passkeys))
+        .endpoint(Scope::Admin.of_service(), Audit::Nothing, handler!(get_user::get_user))
         .endpoint(Scope::Admin.of_service().for_support(), Audit::BeforeAndAfter, handler!(erase_user::erase_user))
         .endpoint(Scope::Login, Audit::Once, handler!(issue_jwt::issue_jwt))
         .endpoint(Scope::Login, Audit::Nothing, handler!(verify_jwt::verify_jwt))
