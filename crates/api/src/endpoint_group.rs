@@ -119,7 +119,7 @@ impl<D: Detail> EndpointGroup<D> {
                 access,
                 audit,
                 waits_for_mint: false,
-                takes_body: matches!(method, Method::POST | Method::PUT),
+                takes_body: matches!(method, Method::POST | Method::PUT | Method::PATCH),
                 operation_id: operation_id(H::NAME).into(),
             };
             let documented = Some((method, route, D::of::<H>()));

@@ -88,7 +88,7 @@ impl Provider {
         network: ClientNetwork,
     ) -> Result<Response, PageError> {
         let client = parameters.get("client_id").map_err(|_| RequestFault::Malformed)?;
-        let client = client.and_then(|id| self.clients.get(id)).ok_or(RequestFault::UnknownClient)?;
+        let client = &*client.and_then(|id| self.clients.get(id)).ok_or(RequestFault::UnknownClient)?;
         let redirect_uri = parameters.get("redirect_uri").map_err(|_| RequestFault::Malformed)?;
         let redirect_uri = redirect_uri.filter(|uri| client.may_redirect_to(uri) || self.is_free_to_lead_to(uri));
         let redirect_uri =

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use secrecy::{ExposeSecret as _, SecretString};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 use url::Url;
 
@@ -16,7 +17,7 @@ const MAX_CHARS: usize = 128;
 const MAX_URI_BYTES: usize = 1024;
 
 /// An app that logs users in through this service.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Client {
     /// Its identifier: 1 to 128 characters of `A-Z a-z 0-9 . _ -`.
     pub id: String,
@@ -71,9 +72,9 @@ impl Client {
     }
 }
 
-/// The secret of a confidential client: 32 to 128 characters of `A-Z a-z 0-9 _ -`. Libraries encode others differently.
-#[derive(Clone)]
-pub struct ClientSecret(SecretString);
+/// The SHA-256 of a confidential client's secret: 32 to 128 characters of `A-Z a-z 0-9 _ -`. Libraries encode others differently.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct ClientSecret([u8; 32]);
 
 impl ClientSecret {
     /// Validates a secret.
@@ -85,12 +86,12 @@ impl ClientSecret {
         if !(MIN_SECRET_CHARS..=MAX_CHARS).contains(&secret.len()) || !secret.chars().all(is_fit) {
             return Err(ClientError::Secret);
         }
-        Ok(Self(SecretString::from(secret)))
+        Ok(Self(Sha256::digest(secret).into()))
     }
 
-    /// Compares in time that depends only on the length.
+    /// Compares in constant time.
     pub(crate) fn is(&self, given: &str) -> bool {
-        self.0.expose_secret().as_bytes().ct_eq(given.as_bytes()).into()
+        Sha256::digest(given).as_slice().ct_eq(&self.0).into()
     }
 }
 

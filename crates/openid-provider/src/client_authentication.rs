@@ -3,6 +3,8 @@
 //!
 //! Attempts are not limited: secrets have at least 32 characters, and a limit would lock the legitimate client out.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use http::HeaderMap;
@@ -27,11 +29,7 @@ impl From<OAuthError> for Refused {
 }
 
 impl Provider {
-    pub(crate) fn authenticate<'a>(
-        &'a self,
-        headers: &HeaderMap,
-        parameters: &Parameters,
-    ) -> Result<&'a Client, Refused> {
+    pub(crate) fn authenticate(&self, headers: &HeaderMap, parameters: &Parameters) -> Result<Arc<Client>, Refused> {
         let given_id = parameters.get("client_id").map_err(OAuthError::from)?;
         let given_secret = parameters.get("client_secret").map_err(OAuthError::from)?;
         let (id, secret) = match headers.get(AUTHORIZATION) {

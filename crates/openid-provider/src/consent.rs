@@ -92,7 +92,7 @@ impl Provider {
         if let Some(session) = self.session(headers).await? {
             self.store.drop_openid_records(vec![session.id]).await?;
         }
-        let mut response = self.begin_login(visit, client, request, None, headers, network).await?;
+        let mut response = self.begin_login(visit, &client, request, None, headers, network).await?;
         self.clear_session(&mut response);
         Ok(response)
     }

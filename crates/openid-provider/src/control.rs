@@ -1,13 +1,41 @@
 //! The operator's interface to the provider.
 
 use async_trait::async_trait;
-use usher_engine::ports::{OpenIdConsent, OpenIdControl, OpenIdKey, OpenIdKeyError, StoreError};
+use usher_engine::ports::{
+    NewOpenIdClient, OpenIdClient, OpenIdClientError, OpenIdClientFields, OpenIdConsent, OpenIdControl, OpenIdKey,
+    OpenIdKeyError, StoreError,
+};
 use usher_protocol::PublicKey;
 
 use crate::routes::OpenIdProvider;
 
 #[async_trait]
 impl OpenIdControl for OpenIdProvider {
+    fn is_on(&self) -> bool {
+        !self.0.clients.is_empty()
+    }
+
+    fn clients(&self) -> Vec<OpenIdClient> {
+        self.0.clients.list()
+    }
+
+    async fn create_client(&self, new: NewOpenIdClient) -> Result<(OpenIdClient, Option<String>), OpenIdClientError> {
+        self.0.create_client(new).await
+    }
+
+    async fn change_client(
+        &self,
+        client_id: &str,
+        change: OpenIdClientFields,
+        rotates_secret: bool,
+    ) -> Result<(OpenIdClient, Option<String>), OpenIdClientError> {
+        self.0.change_client(client_id, change, rotates_secret).await
+    }
+
+    async fn delete_client(&self, client_id: &str) -> Result<(), OpenIdClientError> {
+        self.0.delete_client(client_id).await
+    }
+
     async fn consents(&self, after: Option<(String, String)>, limit: usize) -> Result<Vec<OpenIdConsent>, StoreError> {
         self.0.store.openid_consents(after, limit).await
     }

@@ -5,6 +5,8 @@
 //! arrives without the session's cookie (`SameSite=Lax`), but the browser would obey a response that deletes the
 //! cookie: only a session that was found is ended.
 
+use std::sync::Arc;
+
 use axum::body::Bytes;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
@@ -18,8 +20,8 @@ use crate::parameters::Parameters;
 use crate::provider::{Provider, SharedProvider};
 use crate::redirect;
 
-struct LogoutRequest<'a> {
-    client: Option<&'a Client>,
+struct LogoutRequest {
+    client: Option<Arc<Client>>,
     /// The main key in hex of the user to log out, from an ID token.
     subject: Option<String>,
     target: Option<String>,
@@ -85,7 +87,7 @@ impl Provider {
         match self.session(headers).await? {
             None => Ok(response),
             Some(session) if subject.as_ref() == Some(&session.user.subject) => self.ended(session, response).await,
-            Some(session) => Ok(self.logout_page(visit, client, parameters, &session.confirmation)),
+            Some(session) => Ok(self.logout_page(visit, client.as_deref(), parameters, &session.confirmation)),
         }
     }
 
@@ -95,7 +97,7 @@ impl Provider {
         Ok(response)
     }
 
-    fn logout_request(&self, parameters: &Parameters) -> Result<LogoutRequest<'_>, RequestFault> {
+    fn logout_request(&self, parameters: &Parameters) -> Result<LogoutRequest, RequestFault> {
         let get = |name| parameters.get(name).map_err(|_| RequestFault::Malformed);
         let hint = get("id_token_hint")?.and_then(|hint| self.read_hint(hint));
         let hinted = hint.as_ref().map(|hint| hint.client_id.as_str());
@@ -107,11 +109,13 @@ impl Provider {
         let target = match get("post_logout_redirect_uri")? {
             None => None,
             Some(uri) => {
-                let known = client.map(|client| &client.post_logout_redirect_uris);
+                let known = client.as_ref().map(|client| &client.post_logout_redirect_uris);
                 let is_known = known.is_some_and(|known| known.iter().any(|known| known == uri));
                 let is_known = is_known || client.is_some() && self.is_free_to_lead_to(uri);
                 if !is_known {
-                    return Err(RequestFault::WrongRedirectUri { app: client.map(|client| client.name.clone()) });
+                    return Err(RequestFault::WrongRedirectUri {
+                        app: client.as_ref().map(|client| client.name.clone()),
+                    });
                 }
                 Some(match get("state")? {
                     None => uri.to_owned(),

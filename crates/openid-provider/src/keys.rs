@@ -81,28 +81,38 @@ pub struct SigningKeys {
 }
 
 impl SigningKeys {
-    /// Reads the keys, and generates missing ones.
-    pub async fn load(store: Arc<dyn OpenIdStore>, clock: Arc<dyn Clock>) -> Result<Self, OpenIdKeyError> {
-        let stored: Vec<StoredKey> = match store.setting(SETTING).await? {
-            None => Vec::new(),
-            Some(text) => serde_json::from_str(&text).map_err(|_| OpenIdKeyError::Damaged)?,
-        };
-        let ring = Self {
+    /// No keys yet.
+    pub fn new(store: Arc<dyn OpenIdStore>, clock: Arc<dyn Clock>) -> Self {
+        Self {
             keys: RwLock::new(Arc::new(Vec::new())),
             rotation: tokio::sync::Mutex::new(()),
             store,
             clock,
             random: SystemRandom::new(),
+        }
+    }
+
+    /// Reads the keys, unless it has, and generates missing ones.
+    ///
+    /// # Errors
+    /// [`OpenIdKeyError`]; there are no keys then.
+    pub async fn ensure(&self) -> Result<(), OpenIdKeyError> {
+        let _one = self.rotation.lock().await;
+        if !self.keys.read().is_empty() {
+            return Ok(());
+        }
+        let stored: Vec<StoredKey> = match self.store.setting(SETTING).await? {
+            None => Vec::new(),
+            Some(text) => serde_json::from_str(&text).map_err(|_| OpenIdKeyError::Damaged)?,
         };
         let missing =
             Algorithm::ALL.into_iter().filter(|of| !stored.iter().any(|key| key.algorithm == *of && key.is_current()));
         let missing: Vec<_> = missing.collect();
-        if missing.is_empty() {
-            *ring.keys.write() = ring.read(stored)?;
-        } else {
-            ring.replace(missing, stored).await?;
+        if !missing.is_empty() {
+            return self.replace(missing, stored).await;
         }
-        Ok(ring)
+        *self.keys.write() = self.read(stored)?;
+        Ok(())
     }
 
     /// Generates new signing keys. The previous ones stay published for a day, older ones do not. Returns all keys.

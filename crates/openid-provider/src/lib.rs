@@ -36,6 +36,7 @@ mod claims;
 mod cleanup;
 mod client;
 mod client_authentication;
+mod clients;
 mod consent;
 mod control;
 mod discovery;

@@ -162,13 +162,13 @@ impl Provider {
             Ok(url) if matches!(url.scheme(), "http" | "https") => format!("{}/", url.origin().ascii_serialization()),
             _ => self.address(request, &Outcome::Error(OVER)),
         };
-        let link = visit.texts.go_to(self.client_name(request));
+        let link = visit.texts.go_to(&self.client_name(request));
         message_page(visit, StatusCode::NOT_FOUND, &visit.texts.over, None, Some((&link, &address)))
     }
 
     /// The requesting app's name. A client that is no longer configured receives no usable code.
-    fn client_name<'a>(&'a self, request: &'a AuthorizationRequest) -> &'a str {
-        self.clients.get(&request.client_id).map_or(request.client_id.as_str(), |client| &client.name)
+    fn client_name(&self, request: &AuthorizationRequest) -> String {
+        self.clients.get(&request.client_id).map_or_else(|| request.client_id.clone(), |client| client.name.clone())
     }
 
     pub(crate) fn consent_page(
@@ -179,7 +179,7 @@ impl Provider {
         user: &User,
     ) -> Response {
         let Visit { frame, texts } = visit;
-        let client = self.client_name(request);
+        let client = &*self.client_name(request);
         let mut learns = vec![texts.learns_key];
         for (scope, text) in [
             ("profile", texts.learns_profile),

@@ -1,4 +1,3 @@
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use usher_page_layout::Site;
 
 use crate::address_pseudonym_key::AddressPseudonymKey;
 use crate::client::{Client, is_on_loopback};
+use crate::clients::Clients;
 use crate::keys::SigningKeys;
 use crate::logins::Logins;
 use crate::secret::TokenKey;
@@ -20,7 +20,7 @@ pub struct OpenIdOptions {
     pub issuer: String,
     /// The layout of the service's pages.
     pub site: Site,
-    /// The clients.
+    /// The clients of the configuration.
     pub clients: Vec<Client>,
     /// The domain of the claim `email`; without one there is no such claim.
     pub email_domain: Option<String>,
@@ -53,7 +53,7 @@ pub(crate) struct Provider {
     pub(crate) options: OpenIdOptions,
     /// The path of the issuer, without a trailing slash: a proxy may serve the pages below a path.
     pub(crate) base: String,
-    pub(crate) clients: BTreeMap<String, Client>,
+    pub(crate) clients: Clients,
     pub(crate) store: Arc<dyn OpenIdStore>,
     pub(crate) logins: Arc<dyn Logins>,
     pub(crate) directory: Arc<dyn Directory>,

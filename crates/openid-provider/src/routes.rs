@@ -3,15 +3,18 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
+use http::StatusCode;
 use tokio::sync::{Mutex, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::OpenIdKeyError;
 use usher_page_layout::{PageRunner, preflight, run_changes, run_to_end};
 
+use crate::clients::Clients;
 use crate::keys::SigningKeys;
 use crate::provider::{OpenIdOptions, OpenIdParts, Provider, SharedProvider};
 use crate::{authorize, cleanup, consent, discovery, end_session, login_return, prefetch_guard, token, userinfo};
@@ -27,18 +30,21 @@ const BEGINNING: usize = 16;
 pub struct OpenIdProvider(pub(crate) SharedProvider);
 
 impl OpenIdProvider {
-    /// Reads or generates the signing keys, and starts removing expired records.
+    /// Reads the stored clients, reads or generates the signing keys if there are any clients, and starts removing expired records.
     pub async fn start(
-        options: OpenIdOptions,
+        mut options: OpenIdOptions,
         parts: OpenIdParts,
         tasks: &TaskTracker,
         stop: CancellationToken,
     ) -> Result<Self, OpenIdKeyError> {
         let OpenIdParts { store, logins, directory, clock, randomness } = parts;
-        let keys = SigningKeys::load(Arc::clone(&store), Arc::clone(&clock)).await?;
+        let clients = Clients::load(std::mem::take(&mut options.clients), &*store).await?;
+        let keys = SigningKeys::new(Arc::clone(&store), Arc::clone(&clock));
+        if !clients.is_empty() {
+            keys.ensure().await?;
+        }
         let base = url::Url::parse(&options.issuer);
         let base = base.map(|url| url.path().trim_end_matches('/').to_owned()).unwrap_or_default();
-        let clients = options.clients.iter().map(|client| (client.id.clone(), client.clone())).collect();
         let provider = Arc::new(Provider {
             options,
             base,
@@ -58,7 +64,7 @@ impl OpenIdProvider {
         Ok(Self(provider))
     }
 
-    /// All routes.
+    /// All routes. While there is no client, they are not found.
     pub fn router(&self) -> Router {
         let runner = PageRunner::new(self.0.tasks.clone());
         Router::new()
@@ -77,6 +83,11 @@ impl OpenIdProvider {
             .route("/oauth/userinfo", get(userinfo::by_get).post(userinfo::by_post).options(preflight))
             .layer(from_fn_with_state(runner, run_changes))
             .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+            .layer(from_fn_with_state(Arc::clone(&self.0), only_with_clients))
             .with_state(Arc::clone(&self.0))
     }
+}
+
+async fn only_with_clients(State(provider): State<SharedProvider>, request: Request, next: Next) -> Response {
+    if provider.clients.is_empty() { StatusCode::NOT_FOUND.into_response() } else { next.run(request).await }
 }

@@ -106,7 +106,7 @@ impl Provider {
         let Some(parameters) = Parameters::form(headers, body) else {
             return Err(OAuthError::invalid_request("the body must be application/x-www-form-urlencoded").into());
         };
-        let client = self.authenticate(headers, &parameters)?;
+        let client = &*self.authenticate(headers, &parameters)?;
         match parameters.get("grant_type")? {
             Some("authorization_code") => self.use_code(client, &parameters).await,
             Some("refresh_token") => self.use_refresh_token(client, &parameters).await,

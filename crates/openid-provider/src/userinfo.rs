@@ -52,7 +52,7 @@ impl Provider {
     }
 
     fn is_known(&self, content: &Content) -> bool {
-        matches!(content, Content::AccessToken(grant) if self.clients.contains_key(&grant.client_id))
+        matches!(content, Content::AccessToken(grant) if self.clients.get(&grant.client_id).is_some())
     }
 }
 

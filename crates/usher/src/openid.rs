@@ -18,25 +18,24 @@ use crate::config::Config;
 /// How long the browser keeps a login's cookie; `login_cookies` adds an hour.
 const LIFETIME: Duration = Duration::from_secs(3600);
 
-/// The provider's options; `None` without clients.
+/// The provider's options.
 pub(crate) fn options(
     config: &Config,
     pages_url: &str,
     site: &Site,
     pseudonym_key: &[u8; 32],
     token_key: &[u8; 32],
-) -> Option<OpenIdOptions> {
+) -> OpenIdOptions {
     let provider = &config.openid_provider;
-    let clients = provider.clients.as_ref()?;
-    Some(OpenIdOptions {
+    OpenIdOptions {
         issuer: pages_url.to_owned(),
         site: site.clone(),
-        clients: clients.clients().to_vec(),
+        clients: provider.clients.as_ref().map(|clients| clients.clients().to_vec()).unwrap_or_default(),
         email_domain: provider.email_domain.as_ref().map(|domain| domain.as_str().to_ascii_lowercase()),
         session_ttl: Duration::from_secs(provider.session_hours.get() * 3600),
         pseudonym_key: AddressPseudonymKey::new(pseudonym_key),
         token_key: TokenKey::new(token_key),
-    })
+    }
 }
 
 /// Logins as operations of the engine, durable until their outcome is used.

@@ -165,24 +165,19 @@ impl Service {
         let running = (http.tasks.clone(), http.stop.clone());
         let options = pages(config, site.clone(), directory.clone(), operators, running);
         let mut pages = usher_pages::router(Arc::clone(&engine), options);
-        let mut provider = None;
         let pseudonym_key = derived_key(&identity, "usher: addresses of visitors");
         let token_key = derived_key(&identity, "usher: tokens of OpenID Connect");
-        if let Some(options) = openid::options(config, &pages_url, &site, &pseudonym_key, &token_key) {
-            let logins = Arc::new(EngineLogins { engine: Arc::clone(&engine), pages_url });
-            let parts = OpenIdParts {
-                store: store.clone(),
-                logins,
-                directory: directory.clone(),
-                clock: Arc::clone(&clock),
-                randomness: Arc::clone(&randomness),
-            };
-            let (tasks, stop) = (&operations.tasks, operations.stop.clone());
-            let started = OpenIdProvider::start(options, parts, tasks, stop).await;
-            let started = started.map_err(|error| Failure::said(format!("oidc.clients cannot be served: {error}")))?;
-            pages = pages.merge(started.router());
-            provider = Some(Arc::new(started) as _);
-        }
+        let options = openid::options(config, &pages_url, &site, &pseudonym_key, &token_key);
+        let parts = OpenIdParts {
+            store: store.clone(),
+            logins: Arc::new(EngineLogins { engine: Arc::clone(&engine), pages_url }),
+            directory: directory.clone(),
+            clock: Arc::clone(&clock),
+            randomness: Arc::clone(&randomness),
+        };
+        let provider = OpenIdProvider::start(options, parts, &operations.tasks, operations.stop.clone()).await;
+        let provider = provider.map_err(|error| Failure::said(format!("OpenID Connect cannot be served: {error}")))?;
+        pages = pages.merge(provider.router());
         let is_development = mode.is_test();
         let added = mode.routes(&engine, &site, &keys);
         pages = pages.merge(added.pages);
@@ -217,7 +212,7 @@ impl Service {
             randomness,
             tasks: http.tasks.clone(),
             stop: http.stop.clone(),
-            openid: provider,
+            openid: Some(Arc::new(provider)),
             pages,
             console,
             local: added.local,

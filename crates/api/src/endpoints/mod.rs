@@ -11,6 +11,7 @@ mod operation_started;
 mod operators;
 mod payments;
 mod profile;
+mod shown_once;
 mod subscriptions;
 mod tickets;
 mod verification;

@@ -106,6 +106,10 @@ error_codes! {
     ChannelNotFound "channel_not_found" NOT_FOUND "No such channel",
     /// The user has not agreed to give this OpenID Connect client anything.
     ConsentNotFound "consent_not_found" NOT_FOUND "No such consent",
+    /// There is no such OpenID Connect client.
+    ClientNotFound "client_not_found" NOT_FOUND "No such client",
+    /// The OpenID Connect client is one of the configuration (`oidc.clients`): it is changed there.
+    ClientOfConfiguration "client_of_configuration" CONFLICT "The client is one of the configuration",
     /// There is no such signing key of the OpenID Connect provider.
     SigningKeyNotFound "signing_key_not_found" NOT_FOUND "No such signing key",
     /// No remote signer of this user is kept.
@@ -178,9 +182,9 @@ error_codes! {
     VerificationNotConfigured "verification_not_configured" SERVICE_UNAVAILABLE "No mint of proofs of age is configured",
     /// No webhook is configured (`webhook.url`), and the request needs one.
     WebhookNotConfigured "webhook_not_configured" SERVICE_UNAVAILABLE "No webhook is configured",
-    /// The service is no OpenID Connect provider (`oidc.clients`), and the request needs one.
+    /// The service is no OpenID Connect provider: it has no client (`POST /oidc/clients`, `oidc.clients`), and the request needs one.
     OidcNotConfigured "oidc_not_configured" SERVICE_UNAVAILABLE "No OpenID Connect client is configured"
-        "The service is no OpenID Connect provider (`oidc.clients`)",
+        "The service is no OpenID Connect provider: it has no client (`POST /oidc/clients`, `oidc.clients`)",
     /// The amount is in a currency of which there is no exchange rate now; retry after `Retry-After`.
     RateUnavailable "rate_unavailable" SERVICE_UNAVAILABLE "There is no exchange rate now"
         "There is no exchange rate for `currency` now",

@@ -232,6 +232,16 @@ async fn every_mistake_of_a_request_is_named() {
         ("/relays", relay(json!("https://one.example")), "/relay"),
         ("/relays", relay(json!(7)), "/relay"),
         ("DELETE /relays", json!({}), "/relay"),
+        (
+            "/oidc/clients",
+            json!({ "client_id": "é", "redirect_uris": "x", "public": 1 }),
+            "/client_id /name /public /redirect_uris",
+        ),
+        (
+            "PATCH /oidc/clients/a",
+            json!({ "redirect_uris": [7], "signing_algorithm": "none" }),
+            "/redirect_uris/0 /signing_algorithm",
+        ),
         ("DELETE /oidc/consents", json!({ "main_key": "x" }), "/client_id /main_key"),
         ("DELETE /users/xyz", json!({}), "/main_key"),
         (&*format!("DELETE /users/{user}?after=x"), json!({}), "/after"),

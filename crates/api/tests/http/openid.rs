@@ -6,7 +6,10 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use usher_engine::UnixMillis;
-use usher_engine::ports::{OpenIdConsent, OpenIdControl, OpenIdKey, OpenIdKeyError, StoreError};
+use usher_engine::ports::{
+    NewOpenIdClient, OpenIdClient, OpenIdClientError, OpenIdClientFields, OpenIdConsent, OpenIdControl, OpenIdKey,
+    OpenIdKeyError, StoreError,
+};
 use usher_protocol::PublicKey;
 
 use crate::app::{TestApp, key, read};
@@ -18,6 +21,21 @@ struct ScriptedProvider {
     rotations: Mutex<u64>,
     revoked: Mutex<Vec<String>>,
     fails: Mutex<bool>,
+    /// Beside `a`, which is of the configuration.
+    stored: Mutex<Vec<OpenIdClient>>,
+}
+
+fn client(client_id: &str, created_at: Option<UnixMillis>) -> OpenIdClient {
+    OpenIdClient {
+        client_id: client_id.to_owned(),
+        name: client_id.to_uppercase(),
+        is_public: false,
+        redirect_uris: vec![format!("https://{client_id}.example/")],
+        post_logout_redirect_uris: Vec::new(),
+        require_pkce: true,
+        algorithm: "RS256",
+        created_at,
+    }
 }
 
 impl ScriptedProvider {
@@ -28,6 +46,52 @@ impl ScriptedProvider {
 
 #[async_trait]
 impl OpenIdControl for ScriptedProvider {
+    fn is_on(&self) -> bool {
+        true
+    }
+
+    fn clients(&self) -> Vec<OpenIdClient> {
+        let stored = self.stored.lock().clone();
+        [client("a", None)].into_iter().chain(stored).collect()
+    }
+
+    async fn create_client(&self, new: NewOpenIdClient) -> Result<(OpenIdClient, Option<String>), OpenIdClientError> {
+        self.work()?;
+        let fields = new.fields;
+        let created = OpenIdClient {
+            name: fields.name.unwrap(),
+            is_public: new.is_public,
+            redirect_uris: fields.redirect_uris.unwrap(),
+            require_pkce: fields.require_pkce.unwrap_or(true),
+            algorithm: fields.algorithm.unwrap_or("RS256"),
+            ..client(&new.client_id.unwrap_or_else(|| "random".to_owned()), Some(UnixMillis(7_000)))
+        };
+        self.stored.lock().push(created.clone());
+        Ok((created, Some("new-secret".to_owned())))
+    }
+
+    async fn change_client(
+        &self,
+        client_id: &str,
+        change: OpenIdClientFields,
+        rotates_secret: bool,
+    ) -> Result<(OpenIdClient, Option<String>), OpenIdClientError> {
+        self.delete_client(client_id).await?;
+        let changed = OpenIdClient { name: change.name.unwrap(), ..client(client_id, Some(UnixMillis(7_000))) };
+        self.stored.lock().push(changed.clone());
+        Ok((changed, rotates_secret.then(|| "newer-secret".to_owned())))
+    }
+
+    async fn delete_client(&self, client_id: &str) -> Result<(), OpenIdClientError> {
+        self.work()?;
+        if client_id == "a" {
+            return Err(OpenIdClientError::Configured);
+        }
+        let mut stored = self.stored.lock();
+        let place = stored.iter().position(|client| client.client_id == client_id);
+        place.map(|place| drop(stored.remove(place))).ok_or(OpenIdClientError::NotFound)
+    }
+
     async fn consents(&self, after: Option<(String, String)>, limit: usize) -> Result<Vec<OpenIdConsent>, StoreError> {
         self.work()?;
         let is_later =
@@ -129,6 +193,35 @@ async fn keys_are_listed_rotated_once_for_each_idempotency_key_and_revoked_once(
     assert_eq!((left["keys"].as_array().unwrap().len(), &left["keys"][0]["kid"]), (1, &json!("key-1")));
     for kid in ["key-0", "%ff", "key-1x"] {
         app.refused("DELETE", &format!("/oidc/keys/{kid}"), Value::Null, (404, "signing_key_not_found")).await;
+    }
+}
+
+#[tokio::test]
+async fn clients_are_created_changed_and_deleted_and_a_secret_is_shown_once() {
+    let (app, _) = start().await;
+    let body = json!({ "client_id": "b", "name": "B", "redirect_uris": ["https://b.example/"], "require_pkce": false });
+    let shown = json!({
+        "client_id": "b", "name": "B", "public": false, "redirect_uris": ["https://b.example/"],
+        "post_logout_redirect_uris": [], "require_pkce": false, "signing_algorithm": "RS256", "source": "stored",
+        "created_at": 7,
+    });
+    let create = || read(app.post("/oidc/clients").header("Idempotency-Key", "one").json(&body));
+    assert_eq!(create().await, (200, json!({ "client": shown, "secret": "new-secret" })));
+    assert_eq!(create().await, (200, json!({ "client": shown })), "repeated");
+    let listed = app.read("/oidc/clients").await;
+    assert_eq!(listed["clients"][0]["source"], "configuration");
+    assert_eq!((&listed["clients"][0]["created_at"], &listed["clients"][1]), (&Value::Null, &shown));
+
+    let renamed = app.done("PATCH", "/oidc/clients/b", json!({ "name": "New" })).await;
+    assert_eq!((&renamed["client"]["name"], &renamed["secret"]), (&json!("New"), &Value::Null));
+    let rotated = app.done("PATCH", "/oidc/clients/b", json!({ "name": "B", "rotate_secret": true })).await;
+    assert_eq!(rotated["secret"], "newer-secret");
+    let deleted = json!({ "client_id": "b", "status": "deleted" });
+    assert_eq!(app.done("DELETE", "/oidc/clients/b", Value::Null).await, deleted);
+    for (id, refusal) in [("b", (404, "client_not_found")), ("a", (409, "client_of_configuration"))] {
+        let path = format!("/oidc/clients/{id}");
+        app.refused("DELETE", &path, Value::Null, refusal).await;
+        app.refused("PATCH", &path, json!({ "name": "X" }), refusal).await;
     }
 }
 

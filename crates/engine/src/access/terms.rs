@@ -139,7 +139,7 @@ impl FieldType for ScopeWord {
     type Draft = BTreeSet<Scope>;
 
     fn read_value(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<Self::Draft> {
-        let words = list(pointer, value, errors, 100, |word| {
+        let words = field_reader::list(pointer, value, errors, 100, |word| {
             Scope::parse(word).ok_or_else(|| format!("must be one of {}", Scope::ALL.map(Scope::as_str).join(", ")))
         })?;
         if words.is_empty() {
@@ -179,7 +179,7 @@ impl FieldType for Networks {
     type Draft = Vec<IpNet>;
 
     fn read_value(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<Self::Draft> {
-        list(pointer, value, errors, MAX_NETWORKS, |text| {
+        field_reader::list(pointer, value, errors, MAX_NETWORKS, |text| {
             let network =
                 text.parse().or_else(|_| text.parse().map(|address: IpAddr| IpNet::from(address.to_canonical())));
             network
@@ -204,30 +204,6 @@ impl FieldType for Networks {
             .examples([serde_json::json!("192.0.2.0/24")]);
         RefOr::T(ArrayBuilder::new().items(network).max_items(Some(MAX_NETWORKS)).build().into())
     }
-}
-
-/// A list of words, each parsed with `read`.
-fn list<T>(
-    pointer: &str,
-    value: &Value,
-    errors: &mut FieldErrors,
-    most: usize,
-    read: impl Fn(&str) -> Result<T, String>,
-) -> Option<Vec<T>> {
-    let Value::Array(values) = value else { return errors.reject(pointer, "must be an array of strings") };
-    if values.len() > most {
-        return errors.reject(pointer, format_args!("must have at most {most} entries"));
-    }
-    let mut read_values = Vec::with_capacity(values.len());
-    for (index, value) in values.iter().enumerate() {
-        let pointer = format!("{pointer}/{index}");
-        let text = field_reader::text(&pointer, value, errors);
-        read_values.extend(text.and_then(|text| match read(&text) {
-            Ok(value) => Some(value),
-            Err(detail) => errors.reject(&*pointer, detail),
-        }));
-    }
-    (read_values.len() == values.len()).then_some(read_values)
 }
 
 request_body! {

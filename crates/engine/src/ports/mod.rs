@@ -61,10 +61,12 @@ pub use lightning_node::{
 pub use login_record::{EndedLogin, LoginFilter, LoginPosition, LoginRecord, LoginRecordStatus, LoginSubject};
 pub use messenger::{Inbound, Messenger, OutgoingMessage, Via};
 pub use on_chain::{OnChainAmount, OnChainOrder, OnChainPrice, OnChainState, OnChainStatus, OnChainWish};
-pub use openid_control::{OpenIdControl, OpenIdKey, OpenIdKeyError};
+pub use openid_control::{
+    NewOpenIdClient, OpenIdClient, OpenIdClientError, OpenIdClientFields, OpenIdControl, OpenIdKey, OpenIdKeyError,
+};
 pub use openid_store::{
-    NewOpenIdConsent, OldOpenIdRecord, OpenIdConsent, OpenIdExcess, OpenIdGrantId, OpenIdQuota, OpenIdRecord,
-    OpenIdRecordId, OpenIdStep, OpenIdStepResult, OpenIdStore,
+    NewOpenIdConsent, OfOpenIdClient, OldOpenIdRecord, OpenIdConsent, OpenIdExcess, OpenIdGrantId, OpenIdQuota,
+    OpenIdRecord, OpenIdRecordId, OpenIdStep, OpenIdStepResult, OpenIdStore,
 };
 pub use passkey::{Passkey, PasskeyChange, PasskeyCount, PasskeyCredential};
 pub use payees::{PayeeError, Payees};

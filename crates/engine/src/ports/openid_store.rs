@@ -50,8 +50,28 @@ pub trait OpenIdStore: SettingStore {
     /// Removes a consent, and all records of this client and user; returns whether there was one.
     async fn revoke_openid_consent(&self, client_id: &str, subject: &str) -> Result<bool, StoreError>;
 
+    /// Sets the setting `name` and removes what there is of a client, in one transaction.
+    async fn set_openid_clients(
+        &self,
+        name: &str,
+        value: &str,
+        client_id: &str,
+        removed: OfOpenIdClient,
+    ) -> Result<(), StoreError>;
+
     /// Removes at most `limit` records expired before `before`, oldest first; returns the contents, empty if damaged.
     async fn remove_openid_records(&self, before: UnixMillis, limit: usize) -> Result<Vec<String>, StoreError>;
+}
+
+/// What is removed of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OfOpenIdClient {
+    /// Nothing.
+    Nothing,
+    /// Its requests and codes ([`OpenIdQuota::Requests`]).
+    Requests,
+    /// All records, and users' consents.
+    Everything,
 }
 
 /// Identifies a record: the SHA-256 of the secret that finds it.

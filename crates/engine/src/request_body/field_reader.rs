@@ -128,6 +128,30 @@ pub fn text(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<St
     }
 }
 
+/// A list of at most `most` words, each parsed with `read`.
+pub fn list<T>(
+    pointer: &str,
+    value: &Value,
+    errors: &mut FieldErrors,
+    most: usize,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Option<Vec<T>> {
+    let Value::Array(values) = value else { return errors.reject(pointer, "must be an array of strings") };
+    if values.len() > most {
+        return errors.reject(pointer, format_args!("must have at most {most} entries"));
+    }
+    let mut read_values = Vec::with_capacity(values.len());
+    for (index, value) in values.iter().enumerate() {
+        let pointer = format!("{pointer}/{index}");
+        let word = text(&pointer, value, errors);
+        read_values.extend(word.and_then(|word| match read(&word) {
+            Ok(value) => Some(value),
+            Err(detail) => errors.reject(&*pointer, detail),
+        }));
+    }
+    (read_values.len() == values.len()).then_some(read_values)
+}
+
 /// A string of 1 to `N` visible ASCII characters.
 pub fn visible_ascii<const N: usize>(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<String> {
     let Value::String(text) = value else {

@@ -62,6 +62,9 @@ pub struct UnixSeconds;
 /// A boolean that is false by default.
 pub struct Flag;
 
+/// A boolean that has no default.
+pub struct FlagOrNot;
+
 /// An integer from `MIN` to `MAX`.
 pub struct Integer<const MIN: u64, const MAX: u64>;
 
@@ -257,6 +260,8 @@ field_type!(
     field_reader::boolean,
     ObjectBuilder::new().schema_type(Type::Boolean).default(Some(json!(false)))
 );
+
+field_type!(FlagOrNot, bool, field_reader::boolean, ObjectBuilder::new().schema_type(Type::Boolean));
 
 field_type!(
     for<const MIN: u64, const MAX: u64> Integer<MIN, MAX>,

@@ -127,6 +127,7 @@ pub(crate) struct Fixture {
     stop: CancellationToken,
     folder: TempDir,
     starts: u64,
+    clients: Vec<Client>,
 }
 
 fn open(folder: &Path) -> Arc<SqliteStore> {
@@ -148,12 +149,12 @@ async fn start(
     clock: &Arc<ManualClock>,
     tasks: &TaskTracker,
     stop: &CancellationToken,
-    seed: u64,
+    (seed, clients): (u64, &[Client]),
 ) -> OpenIdProvider {
     let options = OpenIdOptions {
         site: Site::new(SiteOptions { url: ISSUER.to_owned(), ..SiteOptions::default() }),
         issuer: ISSUER.to_owned(),
-        clients: clients(),
+        clients: clients.to_vec(),
         email_domain: Some("users.example".to_owned()),
         session_ttl: Duration::from_secs(8 * 3600),
         pseudonym_key: pseudonym_key(),
@@ -173,13 +174,18 @@ async fn start(
 
 impl Fixture {
     pub(crate) async fn start() -> Self {
+        Self::start_with(clients()).await
+    }
+
+    /// With these clients in the configuration.
+    pub(crate) async fn start_with(clients: Vec<Client>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = open(folder.path());
         let logins = Arc::new(TestLogins::default());
         let clock = Arc::new(ManualClock::at(NOW));
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        let provider = start(&store, &logins, &clock, &tasks, &stop, 1).await;
-        Self { logins, clock, router: provider.router(), provider, store, tasks, stop, folder, starts: 1 }
+        let provider = start(&store, &logins, &clock, &tasks, &stop, (1, &clients)).await;
+        Self { logins, clock, router: provider.router(), provider, store, tasks, stop, folder, starts: 1, clients }
     }
 
     /// Ends the process and starts another on the same database.
@@ -197,7 +203,8 @@ impl Fixture {
         between(self.store.clone()).await;
         self.starts += 1;
         (self.tasks, self.stop) = (TaskTracker::new(), CancellationToken::new());
-        self.provider = start(&self.store, &self.logins, &self.clock, &self.tasks, &self.stop, self.starts).await;
+        let (seed, clients) = (self.starts, &*self.clients);
+        self.provider = start(&self.store, &self.logins, &self.clock, &self.tasks, &self.stop, (seed, clients)).await;
         self.router = self.provider.router();
     }
 

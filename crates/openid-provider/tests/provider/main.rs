@@ -9,4 +9,5 @@ mod fixture;
 mod login;
 mod logout;
 mod signing_keys;
+mod stored_clients;
 mod tokens;

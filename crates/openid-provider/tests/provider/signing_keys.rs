@@ -47,7 +47,8 @@ async fn keys_survive_restarts_and_are_rotated() {
 
     let clock = fixture.clock.clone();
     let rotate = async |store: Arc<SqliteStore>| {
-        let keys = SigningKeys::load(store, clock).await.unwrap();
+        let keys = SigningKeys::new(store, clock);
+        keys.ensure().await.unwrap();
         let listed = keys.rotate().await.unwrap();
         assert_eq!(listed.len(), 4);
         assert_eq!(listed.iter().filter(|key| key.retired_at.is_some()).count(), 2);

@@ -206,7 +206,7 @@ macro_rules! store_conformance {
                 settings_are_set_replaced_and_removed
             }
             openid_records {
-                consents_are_kept_and_revoked expired_openid_records_are_removed_in_batches
+                consents_are_kept_and_revoked what_a_client_has_ends_with_a_change_of_clients expired_openid_records_are_removed_in_batches
                 largest_network_makes_room consents_are_bounded;
                 openid_records_round_trip second_use_removes_the_grant one_of_two_concurrent_uses_wins
                 openid_records_are_bounded_in_bytes second_use_within_the_grace_is_harmless

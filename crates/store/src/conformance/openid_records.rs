@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use usher_engine::UnixMillis;
 use usher_engine::ports::{
-    NewOpenIdConsent, OpenIdConsent, OpenIdQuota, OpenIdRecord, OpenIdRecordId, OpenIdStep, OpenIdStepResult,
+    NewOpenIdConsent, OfOpenIdClient, OpenIdConsent, OpenIdQuota, OpenIdRecord, OpenIdRecordId, OpenIdStep,
+    OpenIdStepResult,
 };
 
 use super::{FullStore, Subject, race};
@@ -141,6 +142,33 @@ pub async fn consents_are_kept_and_revoked(store: &dyn FullStore) {
     assert_eq!(stored(store, 5).await, None);
     assert_eq!(stored(store, 6).await, Some(others));
     assert_eq!(store.openid_consents(None, 10).await.unwrap(), [all[0].clone(), all[2].clone()]);
+}
+
+/// The setting and what ends of a client change together.
+pub async fn what_a_client_has_ends_with_a_change_of_clients(store: &dyn FullStore) {
+    let request = OpenIdRecord { quota: OpenIdQuota::Requests, subject: None, ..record(2, None) };
+    let other = OpenIdRecord { client_id: Some("forum".to_owned()), ..record(3, None) };
+    store.add_openid_records(vec![record(1, None), request, other, record(4, None)]).await.unwrap();
+    for (number, client) in [(3, "forum"), (4, "shop")] {
+        uses(store, step(number, Vec::new(), Some(consent(client, "aa", "openid")))).await;
+    }
+    let left = async || {
+        let mut left = Vec::new();
+        for number in 1..=4 {
+            left.extend(stored(store, number).await.map(|_| number));
+        }
+        (left, store.openid_consents(None, 9).await.unwrap().len())
+    };
+    for (removed, expected) in [
+        (OfOpenIdClient::Nothing, (vec![1, 2, 3, 4], 2)),
+        (OfOpenIdClient::Requests, (vec![1, 3, 4], 2)),
+        (OfOpenIdClient::Everything, (vec![3], 1)),
+    ] {
+        let value = format!("\"{removed:?}\"");
+        store.set_openid_clients("clients", &value, "shop", removed).await.unwrap();
+        assert_eq!(left().await, expected, "{removed:?}");
+        assert_eq!(store.setting("clients").await.unwrap(), Some(value));
+    }
 }
 
 /// The oldest first, in batches.

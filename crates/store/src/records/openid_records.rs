@@ -3,10 +3,11 @@
 use async_trait::async_trait;
 use usher_engine::UnixMillis;
 use usher_engine::ports::{
-    NewOpenIdConsent, OldOpenIdRecord, OpenIdConsent, OpenIdExcess, OpenIdQuota, OpenIdRecord, OpenIdRecordId,
-    OpenIdStep, OpenIdStepResult, OpenIdStore, StoreError,
+    NewOpenIdConsent, OfOpenIdClient, OldOpenIdRecord, OpenIdConsent, OpenIdExcess, OpenIdQuota, OpenIdRecord,
+    OpenIdRecordId, OpenIdStep, OpenIdStepResult, OpenIdStore, StoreError,
 };
 
+use super::settings;
 use crate::codec::{self, Unreadable};
 use crate::engine::{Engine, SqlStore, bounds};
 use crate::row::{Answer, Row};
@@ -20,6 +21,8 @@ const USING: &str = "use a record of the OpenID Connect provider";
 const BOUNDING: &str = "bound the records of the OpenID Connect provider";
 
 const REVOKING: &str = "revoke a consent";
+
+const CHANGING: &str = "change the clients of the OpenID Connect provider";
 
 /// Not an upsert: triggers count only inserted and deleted rows.
 const REMOVE: Statement =
@@ -89,6 +92,12 @@ const REVOKE_RECORDS: Statement =
     Statement::new(REVOKING, "DELETE FROM openid_records WHERE client_id = ?1 AND subject = ?2");
 
 const REVOKE: Statement = Statement::new(REVOKING, "DELETE FROM openid_consents WHERE client_id = ?1 AND subject = ?2");
+
+const REMOVE_OF_CLIENT: Statement =
+    Statement::new(CHANGING, "DELETE FROM openid_records WHERE client_id = ?1 AND (?2 OR quota = 0)");
+
+const REMOVE_CONSENTS_OF_CLIENT: Statement =
+    Statement::new(CHANGING, "DELETE FROM openid_consents WHERE client_id = ?1");
 
 const PUT_CONSENT: Statement = Statement::new(
     "store a consent",
@@ -175,6 +184,24 @@ impl<E: Engine> OpenIdStore for SqlStore<E> {
     async fn revoke_openid_consent(&self, client_id: &str, subject: &str) -> Result<bool, StoreError> {
         let queries = [REVOKE_RECORDS, REVOKE].map(|statement| statement.with(params![client_id, subject]));
         Ok(self.change_all(queries.into()).await? == 1)
+    }
+
+    async fn set_openid_clients(
+        &self,
+        name: &str,
+        value: &str,
+        client_id: &str,
+        removed: OfOpenIdClient,
+    ) -> Result<(), StoreError> {
+        let mut queries = vec![settings::set(name, Some(value))];
+        let all = removed == OfOpenIdClient::Everything;
+        if removed != OfOpenIdClient::Nothing {
+            queries.push(REMOVE_OF_CLIENT.with(params![client_id, all]));
+        }
+        if all {
+            queries.push(REMOVE_CONSENTS_OF_CLIENT.with(params![client_id]));
+        }
+        self.0.write_blind(queries).await
     }
 
     async fn remove_openid_records(&self, before: UnixMillis, limit: usize) -> Result<Vec<String>, StoreError> {

@@ -1,13 +1,12 @@
 //! What the endpoints of keys have in common.
 
-use axum::Json;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use secrecy::ExposeSecret as _;
 use serde::Serialize;
 use usher_engine::access::{KeyError, KeyView, NewSecret, Scope};
 use utoipa::ToSchema;
 
-use crate::idempotency::RepeatedBody;
+use crate::endpoints::shown_once::{Secret, shown_once};
 use crate::problem::{ErrorCode, Problem};
 
 /// An API key, without its secret.
@@ -104,27 +103,10 @@ pub(crate) struct KeyWithSecret {
     secret: Option<Secret>,
 }
 
-/// Not shown by `Debug`.
-#[derive(Serialize)]
-#[serde(transparent)]
-struct Secret(String);
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Secret(…)")
-    }
-}
-
 /// The response with a new secret; a repeated one has none.
 pub(super) fn with_secret(new: NewSecret) -> Response {
-    let secret = Some(Secret(new.secret.0.expose_secret().to_owned()));
-    let mut response = KeyWithSecret { key: new.key.into(), secret: None };
-    // Strings and numbers: it cannot fail.
-    let repeated = serde_json::to_vec(&response).unwrap_or_default();
-    response.secret = secret;
-    let mut response = Json(response).into_response();
-    response.extensions_mut().insert(RepeatedBody(repeated));
-    response
+    let secret = new.secret.0.expose_secret().to_owned();
+    shown_once(KeyWithSecret { key: new.key.into(), secret: None }, Some(secret), |body| &mut body.secret)
 }
 
 impl From<KeyError> for Problem {

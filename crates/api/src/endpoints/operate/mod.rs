@@ -1,18 +1,23 @@
 //! Operate: the state of the service, its relays, its own profile, its OpenID Connect provider, and this API.
 
 mod add_relay;
+mod change_oidc_client;
 mod check_health;
 mod check_readiness;
+mod create_oidc_client;
+mod delete_oidc_client;
 mod docs_page;
 mod get_metrics;
 mod get_nostr_json;
 mod get_openapi_document;
 mod get_version;
 mod list_audit_entries;
+mod list_oidc_clients;
 mod list_oidc_consents;
 mod list_oidc_keys;
 mod list_relays;
 mod list_settings;
+mod oidc_clients;
 mod oidc_types;
 mod publish_profile;
 mod relay;
@@ -54,6 +59,10 @@ pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
     .endpoint(Scope::Relays.of_service(), Audit::BeforeAndAfter, handler!(remove_relay::remove_relay))
     .with_body()
     .endpoint(Scope::Relays.of_service(), Audit::BeforeAndAfter, handler!(publish_profile::publish_profile))
+    .endpoint(Scope::Admin.of_service(), Audit::Nothing, handler!(list_oidc_clients::list_oidc_clients))
+    .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, handler!(create_oidc_client::create_oidc_client))
+    .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, handler!(change_oidc_client::change_oidc_client))
+    .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, handler!(delete_oidc_client::delete_oidc_client))
     .endpoint(Scope::Admin.of_service(), Audit::Nothing, handler!(list_oidc_consents::list_oidc_consents))
     .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, handler!(revoke_oidc_consent::revoke_oidc_consent))
     .with_body()

@@ -25,25 +25,36 @@ pub(crate) enum Error {
     Keys(#[from] OpenIdKeyError),
 }
 
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        let problem: Problem = match self {
-            Self::NoProvider => {
-                Problem::new(ErrorCode::OidcNotConfigured, "the service is no OpenID Connect provider (oidc.clients)")
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::NoProvider => Self::new(
+                ErrorCode::OidcNotConfigured,
+                "the service is no OpenID Connect provider: it has no client (POST /oidc/clients, oidc.clients)",
+            ),
+            Error::NoConsent => {
+                Self::new(ErrorCode::ConsentNotFound, "this user has not agreed to give this client anything")
             }
-            Self::NoConsent => {
-                Problem::new(ErrorCode::ConsentNotFound, "this user has not agreed to give this client anything")
-            }
-            Self::NoKey => Problem::new(ErrorCode::SigningKeyNotFound, "no signing key has this id"),
-            Self::Store(error) | Self::Keys(OpenIdKeyError::Store(error)) => error.into(),
-            Self::Keys(error) => Problem::internal(error),
-        };
-        problem.into_response()
+            Error::NoKey => Self::new(ErrorCode::SigningKeyNotFound, "no signing key has this id"),
+            Error::Store(error) | Error::Keys(OpenIdKeyError::Store(error)) => error.into(),
+            Error::Keys(error) => Self::internal(error),
+        }
     }
 }
 
-/// The provider.
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        Problem::from(self).into_response()
+    }
+}
+
+/// The provider, while it has a client.
 pub(super) fn provider(state: &ApiState) -> Result<Arc<dyn OpenIdControl>, Error> {
+    control(state).and_then(|control| if control.is_on() { Ok(control) } else { Err(Error::NoProvider) })
+}
+
+/// The provider, also without a client.
+pub(super) fn control(state: &ApiState) -> Result<Arc<dyn OpenIdControl>, Error> {
     state.openid.clone().ok_or(Error::NoProvider)
 }
 

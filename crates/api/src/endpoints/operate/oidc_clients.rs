@@ -1,0 +1,153 @@
+//! What the endpoints of OpenID Connect clients have in common.
+
+use serde::Serialize;
+use serde_json::Value;
+use usher_engine::FieldErrors;
+use usher_engine::ports::{OpenIdClient, OpenIdClientError};
+use usher_engine::request_body::{FieldType, field_reader};
+use utoipa::ToSchema;
+use utoipa::openapi::schema::ArrayBuilder;
+use utoipa::openapi::{ObjectBuilder, RefOr, Schema, SchemaFormat, Type};
+
+use super::oidc_types::Error;
+use crate::endpoints::shown_once::Secret;
+use crate::problem::{ErrorCode, Problem};
+
+/// Most addresses of a list.
+const MAX_URIS: usize = 20;
+
+/// Longest redirect URI, in bytes.
+const MAX_URI_BYTES: usize = 1024;
+
+/// An app that logs users in with OpenID Connect.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = OidcClient, example = json!({
+    "client_id": "gitea",
+    "name": "Gitea",
+    "public": false,
+    "redirect_uris": ["https://git.example.com/user/oauth2/usher/callback"],
+    "post_logout_redirect_uris": ["https://git.example.com/"],
+    "require_pkce": false,
+    "signing_algorithm": "RS256",
+    "source": "stored",
+    "created_at": 1732137600,
+}))]
+pub(crate) struct Client {
+    /// Its `client_id`.
+    client_id: String,
+    /// The name that users see.
+    name: String,
+    /// Whether it has no secret: an app that runs on its users' devices.
+    public: bool,
+    /// Where users may be sent back to.
+    redirect_uris: Vec<String>,
+    /// Where users may be sent after they have logged out.
+    post_logout_redirect_uris: Vec<String>,
+    /// Whether it must use PKCE.
+    require_pkce: bool,
+    /// The algorithm of its ID tokens.
+    #[schema(pattern = "^(RS256|ES256)$")]
+    signing_algorithm: &'static str,
+    /// `stored`, or `configuration`: one of `oidc.clients`, which is changed there.
+    #[schema(pattern = "^(stored|configuration)$")]
+    source: &'static str,
+    /// When it was stored, in Unix seconds; `null` for one of the configuration.
+    #[schema(required = true)]
+    created_at: Option<u64>,
+}
+
+impl From<OpenIdClient> for Client {
+    fn from(client: OpenIdClient) -> Self {
+        Self {
+            client_id: client.client_id,
+            name: client.name,
+            public: client.is_public,
+            redirect_uris: client.redirect_uris,
+            post_logout_redirect_uris: client.post_logout_redirect_uris,
+            require_pkce: client.require_pkce,
+            signing_algorithm: client.algorithm,
+            source: if client.created_at.is_some() { "stored" } else { "configuration" },
+            created_at: client.created_at.map(|at| at.secs()),
+        }
+    }
+}
+
+/// A client, with its secret if that is new.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = OidcClientWithSecret)]
+pub(crate) struct ClientWithSecret {
+    pub(super) client: Client,
+    /// The `client_secret`, if it is new. It is shown this once, and left out of a repeated response (`Idempotency-Key`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false, nullable = false, example = "5J1mN0bqX3uWz8s6l2eYyQ7tVd4KcR9pGh1aFoTiBwE")]
+    pub(super) secret: Option<Secret>,
+}
+
+impl From<OpenIdClientError> for Problem {
+    fn from(error: OpenIdClientError) -> Self {
+        match error {
+            OpenIdClientError::NotFound => Self::new(ErrorCode::ClientNotFound, "no client has this id"),
+            OpenIdClientError::Configured => Self::new(
+                ErrorCode::ClientOfConfiguration,
+                "this client is one of oidc.clients in the configuration; change it there",
+            ),
+            OpenIdClientError::Refused(errors) => Self::invalid(errors),
+            OpenIdClientError::Keys(error) => Error::Keys(error).into(),
+        }
+    }
+}
+
+/// Addresses to which users may be sent. The provider validates them.
+pub(crate) struct RedirectUris;
+
+impl FieldType for RedirectUris {
+    type Value = Vec<String>;
+    type Draft = Vec<String>;
+
+    fn read_value(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<Vec<String>> {
+        field_reader::list(pointer, value, errors, MAX_URIS, |uri| Ok(uri.to_owned()))
+    }
+
+    fn complete(draft: Vec<String>) -> Option<Vec<String>> {
+        Some(draft)
+    }
+
+    fn into_draft(value: Vec<String>) -> Vec<String> {
+        value
+    }
+
+    fn value_schema() -> RefOr<Schema> {
+        let uri = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .format(Some(SchemaFormat::Custom("web-url".to_owned())))
+            .max_length(Some(MAX_URI_BYTES));
+        RefOr::T(ArrayBuilder::new().items(uri).max_items(Some(MAX_URIS)).build().into())
+    }
+}
+
+/// `RS256` or `ES256`.
+pub(crate) struct SigningAlgorithm;
+
+impl FieldType for SigningAlgorithm {
+    type Value = &'static str;
+    type Draft = &'static str;
+
+    fn read_value(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<&'static str> {
+        let word = field_reader::text(pointer, value, errors)?;
+        let known = ["RS256", "ES256"].into_iter().find(|known| *known == word);
+        known.or_else(|| errors.reject(pointer, "must be `RS256` or `ES256`"))
+    }
+
+    fn complete(draft: &'static str) -> Option<&'static str> {
+        Some(draft)
+    }
+
+    fn into_draft(value: &'static str) -> &'static str {
+        value
+    }
+
+    fn value_schema() -> RefOr<Schema> {
+        let word = ObjectBuilder::new().schema_type(Type::String).pattern(Some("^(RS256|ES256)$"));
+        RefOr::T(word.build().into())
+    }
+}
