@@ -3,23 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{Clock, Randomness};
 use usher_engine::{Engine, EngineParts, LightningBackend, UnixMillis};
-use usher_instance::{GatedLightning, GatedMessenger, GatedWebhook, LeaseGate};
 use usher_lightning::nwc::{NwcBackend, NwcOptions, Settings};
 use usher_relays::{Identity, RelayAddress, RelayOptions, RelayPool};
-use usher_store::conformance::FullStore;
-use usher_testing::ports::{FakeExchangeRates, InterceptedStore, Interceptor};
+use usher_testing::ports::FakeExchangeRates;
 
+use crate::ports::disk::StoreOnDisk;
 use crate::ports::network::{Network, Observed};
 use crate::world::World;
 use crate::world::approvals::APPROVAL_ABOVE;
-use crate::world::instances::Seat;
 use crate::world::time::WallClock;
 
 /// What a bitcoin costs: a euro is 5,000 millisats.
@@ -31,16 +28,6 @@ pub(crate) struct Service {
     pub(crate) engine: Arc<Engine>,
     operations: Layer,
     relays: Layer,
-}
-
-pub(crate) struct Host<I> {
-    pub(crate) clock: WallClock,
-    pub(crate) store: Arc<InterceptedStore<dyn FullStore, I>>,
-    /// Where the relays' ends of its connections run.
-    pub(crate) relays: Handle,
-    /// Which of several instances it is, and its epoch.
-    pub(crate) seat: Option<Seat>,
-    pub(crate) gate: LeaseGate,
 }
 
 #[derive(Default)]
@@ -58,15 +45,14 @@ impl Layer {
 }
 
 impl Service {
-    pub(crate) async fn start<I: Interceptor + 'static>(
+    pub(crate) async fn start(
         world: &Arc<World>,
-        host: Host<I>,
+        disk: Arc<StoreOnDisk>,
         randomness: Arc<dyn Randomness>,
     ) -> Result<Self, String> {
-        let Host { clock, store: disk, relays: relays_run_on, seat, gate } = host;
-        let clock: Arc<dyn Clock> = Arc::new(clock);
+        let clock: Arc<dyn Clock> = Arc::new(WallClock(Arc::clone(&world.time)));
         let (operations, relays) = (Layer::default(), Layer::default());
-        let network = Network { world: Arc::clone(world), relays: relays_run_on, seat };
+        let network = Network { world: Arc::clone(world) };
         let (service, connection, has_webhook, has_approvals) = {
             let state = world.lock();
             (state.service.clone(), state.node.connection_string(), state.plan.webhook, state.plan.approvals)
@@ -77,18 +63,12 @@ impl Service {
         let mut options = RelayOptions::new(identity.clone(), vec![address]);
         options.allow_private = true;
         options.dialer = Some(Arc::new(network.clone()));
-        options.gate = gate.of_connections();
         let (to_engine, inbox) = mpsc::channel(4096);
         let pool = RelayPool::start(options, to_engine, Arc::clone(&clock), &relays.tasks, relays.stop.clone());
 
         let url = connection.parse().map_err(|_| "the connection string is none".to_owned())?;
         let settings = Settings(Some(disk.clone()));
-        let options = NwcOptions {
-            dialer: Some(Arc::new(network.clone())),
-            gate: gate.of_connections(),
-            settings,
-            ..NwcOptions::new(url)
-        };
+        let options = NwcOptions { dialer: Some(Arc::new(network.clone())), settings, ..NwcOptions::new(url) };
         let (wallet, notifications) =
             NwcBackend::start(options, Arc::clone(&clock), &relays.tasks, relays.stop.clone())
                 .map_err(|error| error.to_string())?;
@@ -99,17 +79,12 @@ impl Service {
             store: disk.clone(),
             idempotency: disk.clone(),
             deliveries: disk,
-            webhook: has_webhook
-                .then(|| Arc::new(GatedWebhook { webhook: Arc::new(network.clone()), gate: gate.clone() }) as _),
-            messenger: Arc::new(GatedMessenger { messenger: Arc::new(Observed { pool, network }), gate: gate.clone() }),
+            webhook: has_webhook.then(|| Arc::new(network) as _),
+            messenger: Arc::new(Observed { pool, world: Arc::clone(world) }),
             clock,
             randomness,
             inbox,
-            lightning: Some(LightningBackend {
-                adapter: Arc::new(GatedLightning { backend: wallet, gate }),
-                name: "nwc",
-                node: None,
-            }),
+            lightning: Some(LightningBackend { adapter: wallet, name: "nwc", node: None }),
             lightning_notifications: Some(notifications),
             tickets: None,
             payees: None,

@@ -76,24 +76,12 @@ pub(crate) struct FaultPlan {
     pub(crate) script: Option<Script>,
     /// Some payments by the service's own Lightning backend wait for an approval.
     pub(crate) approvals: bool,
-    /// How many instances share a database; none is one without a lease.
-    pub(crate) instances: usize,
 }
 
 const SECOND: u64 = 1000;
 const MINUTE: u64 = 60 * SECOND;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
-
-/// A seed of [`FaultPlan::of`] of this kind.
-const fn workload_seed(workload: Workload) -> u64 {
-    match workload {
-        Workload::Subscriptions => 1,
-        Workload::Paying => 2,
-        Workload::ReusableLogin => 8,
-        _ => 0,
-    }
-}
 
 impl FaultPlan {
     /// The plan of an outage: nothing else goes wrong, and all users behave as expected.
@@ -114,30 +102,6 @@ impl FaultPlan {
     /// Whether users are unpredictable: they refuse, change their minds, or do not reply.
     pub(crate) fn is_troubled(&self) -> bool {
         self.workload != Workload::Years && self.script.is_none()
-    }
-
-    pub(crate) fn of_instances(seed: u64, decisions: &mut Decisions) -> Self {
-        use Workload::{Mixed, Paying, ReusableLogin, Subscriptions};
-        let workloads = [Mixed, Paying, Subscriptions, ReusableLogin];
-        let workload = usize::try_from(seed % 4).ok().and_then(|n| workloads.get(n)).copied().unwrap_or(Mixed);
-        Self {
-            workload,
-            trouble: Duration::from_millis(decisions.number(2 * MINUTE..4 * MINUTE)),
-            calls: decisions.number(12..24),
-            kills: 0,
-            restarts: 0,
-            disk_full: 0,
-            disk: 1..20,
-            relay_outages: decisions.number(0..2),
-            node_outages: decisions.number(0..2),
-            receiver_outages: decisions.number(0..2),
-            outage: SECOND..MINUTE,
-            latency: 5..decisions.pick(&[200, SECOND], SECOND),
-            webhook: true,
-            instances: if decisions.percent(50) { 2 } else { 3 },
-            approvals: seed % 8 < 2,
-            ..Self::of(workload_seed(workload), decisions)
-        }
     }
 
     pub(crate) fn of(seed: u64, decisions: &mut Decisions) -> Self {

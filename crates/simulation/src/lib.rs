@@ -11,13 +11,10 @@
 //! | `world::invariants` | a ledger of what was committed and reported, and the rules that must hold |
 //! | `ports` | the ports of the service, connected to the world |
 //! | `daemon`, `supervisor` | the service, and who starts it again when it was killed |
-//! | `cluster` | several instances on one database |
 //! | `fault_plan` | the faults of a seed, decided in advance |
-//! | [`tickets`] | the ticket wallet and a mint, in a world of their own |
 //! | [`runner`] | many seeds, each in a process of its own |
 
 mod app_calls;
-mod cluster;
 mod daemon;
 pub mod entropy;
 mod fault_plan;
@@ -26,7 +23,6 @@ mod run_log;
 pub mod runner;
 mod seeded_decisions;
 mod supervisor;
-pub mod tickets;
 mod world;
 
 use std::sync::Arc;
@@ -37,7 +33,6 @@ use usher_testing::ports::SeededRandomness;
 use crate::fault_plan::FaultPlan;
 use crate::seeded_decisions::Decisions;
 use crate::world::World;
-pub use crate::world::instances::Mutation;
 pub use crate::world::invariants::Violation;
 pub use crate::world::outage::Script;
 
@@ -48,8 +43,6 @@ pub struct Report {
     pub seed: u64,
     /// The hash of its history.
     pub hash: u64,
-    /// How often the service was started, or taken over.
-    pub starts: u64,
     /// What happened, line by line.
     pub history: Vec<String>,
     /// The rules that were broken.
@@ -58,41 +51,26 @@ pub struct Report {
 
 /// Runs a seed. Only the first run of a process is the same every time (see [`entropy`]).
 pub fn run(seed: u64) -> Result<Report, String> {
-    run_plan(seed, None, move |decisions| FaultPlan::of(seed, decisions))
+    run_plan(seed, move |decisions| FaultPlan::of(seed, decisions))
 }
 
 /// Runs an outage.
 pub fn run_outage(script: Script) -> Result<Report, String> {
-    run_plan(1, None, move |_| FaultPlan::of_outage(script))
+    run_plan(1, move |_| FaultPlan::of_outage(script))
 }
 
-/// Runs a seed with several instances on one database, and with this defect.
-pub fn run_instances(seed: u64, mutation: Option<Mutation>) -> Result<Report, String> {
-    run_plan(seed, mutation, move |decisions| FaultPlan::of_instances(seed, decisions))
-}
-
-fn run_plan(
-    seed: u64,
-    mutation: Option<Mutation>,
-    plan: impl FnOnce(&mut Decisions) -> FaultPlan + Send + 'static,
-) -> Result<Report, String> {
+fn run_plan(seed: u64, plan: impl FnOnce(&mut Decisions) -> FaultPlan + Send + 'static) -> Result<Report, String> {
     let run = move || {
         entropy::seed(seed);
         let mut decisions = Decisions::new(seed);
         let plan = plan(&mut decisions);
         let world = World::new(plan, decisions);
         let randomness = Arc::new(SeededRandomness::new(seed ^ 0x5555)) as _;
-        world.lock().instances.mutation = mutation;
-        if world.lock().plan.instances > 0 {
-            cluster::keep(&world, &randomness)?;
-        } else {
-            supervisor::keep(&world, &randomness)?;
-        }
+        supervisor::keep(&world, &randomness)?;
         let state = world.lock();
         Ok(Report {
             seed,
             hash: state.history.hash(),
-            starts: state.starts,
             history: state.history.lines().to_vec(),
             violations: state.invariants.violations.clone(),
         })

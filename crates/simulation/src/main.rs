@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, ValueEnum as _};
-use usher_simulation::runner::{self, Kind, Outcome};
-use usher_simulation::{Mutation, Script};
+use clap::Parser;
+use usher_simulation::Script;
+use usher_simulation::runner::{self, Outcome};
 
 /// Runs the whole service in a simulated world, one seed after the other.
 #[derive(Debug, Parser)]
@@ -15,12 +15,6 @@ struct Arguments {
     /// Run the outage with this number and print its history
     #[arg(long, conflicts_with = "seed")]
     outage: Option<usize>,
-    /// Several instances on one database
-    #[arg(long, conflicts_with = "outage")]
-    instances: bool,
-    /// With this defect put in on purpose
-    #[arg(long, requires = "instances", value_enum)]
-    mutation: Option<Mutation>,
     /// Print only the hash of that seed and the rules it violated
     #[arg(long, requires = "seed")]
     summary: bool,
@@ -58,7 +52,6 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         tracing_subscriber::fmt().without_time().with_writer(std::io::stderr).init();
     }
     let report = match (arguments.seed, arguments.outage) {
-        (Some(seed), _) if arguments.instances => Some(usher_simulation::run_instances(seed, arguments.mutation)?),
         (Some(seed), _) => Some(usher_simulation::run(seed)?),
         (None, Some(number)) => {
             let script = Script::all().get(number).copied().ok_or("there is no such outage")?;
@@ -70,7 +63,6 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         if !arguments.summary {
             report.history.iter().for_each(|line| println!("{line}"));
         }
-        println!("starts {}", report.starts);
         println!("hash {:016x}", report.hash);
         report.violations.iter().for_each(|broken| println!("broken {}: {}", broken.rule, broken.what));
         return Ok(report.violations.is_empty());
@@ -78,16 +70,13 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let last = if arguments.forever { u64::MAX } else { arguments.from.saturating_add(arguments.count) };
     let (mut seeds, mut broken) = (0_u64, 0_u64);
-    let mutation = arguments.mutation.and_then(|mutation| mutation.to_possible_value());
-    let kind = Kind { instances: arguments.instances, mutation: mutation.map(|value| value.get_name().to_owned()) };
-    runner::run_many(&program, &kind, arguments.from..last, arguments.at_once, |outcome| {
+    runner::run_many(&program, arguments.from..last, arguments.at_once, |outcome| {
         seeds += 1;
         broken += u64::from(!outcome.violations.is_empty() || outcome.failure.is_some());
         show(&outcome);
         if seeds.is_multiple_of(100) {
             eprintln!("{seeds} seeds, {broken} of them broke a rule");
         }
-        true
     })
     .map_err(|error| error.to_string())?;
     println!("{seeds} seeds, {broken} of them broke a rule");

@@ -8,15 +8,6 @@ use std::thread;
 
 use parking_lot::Mutex;
 
-/// What kind of seeds.
-#[derive(Clone, Debug, Default)]
-pub struct Kind {
-    /// With several instances on one database.
-    pub instances: bool,
-    /// With this defect put in on purpose.
-    pub mutation: Option<String>,
-}
-
 /// The result of a seed's process.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -24,8 +15,6 @@ pub struct Outcome {
     pub seed: u64,
     /// The hash of its history, when it came to its end.
     pub hash: Option<u64>,
-    /// How often the service was started, or taken over.
-    pub starts: u64,
     /// The rules that were broken, each with how.
     pub violations: Vec<(String, String)>,
     /// Why it did not finish.
@@ -33,22 +22,18 @@ pub struct Outcome {
 }
 
 /// Runs one seed in a process of the simulation's binary.
-pub fn run_one(program: &Path, kind: &Kind, seed: u64) -> io::Result<Outcome> {
+pub fn run_one(program: &Path, seed: u64) -> io::Result<Outcome> {
     let child: Child = Command::new(program)
         .args(["--summary", "--seed", &seed.to_string()])
-        .args(kind.instances.then_some("--instances"))
-        .args(kind.mutation.iter().flat_map(|mutation| ["--mutation", mutation]))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?;
     let Output { stdout, stderr, .. } = child.wait_with_output()?;
-    let mut outcome = Outcome { seed, hash: None, starts: 0, violations: Vec::new(), failure: None };
+    let mut outcome = Outcome { seed, hash: None, violations: Vec::new(), failure: None };
     for line in String::from_utf8_lossy(&stdout).lines() {
         if let Some(hash) = line.strip_prefix("hash ") {
             outcome.hash = u64::from_str_radix(hash, 16).ok();
-        } else if let Some(starts) = line.strip_prefix("starts ") {
-            outcome.starts = starts.parse().unwrap_or_default();
         } else if let Some((rule, how)) = line.strip_prefix("broken ").and_then(|line| line.split_once(": ")) {
             outcome.violations.push((rule.to_owned(), how.to_owned()));
         }
@@ -59,13 +44,12 @@ pub fn run_one(program: &Path, kind: &Kind, seed: u64) -> io::Result<Outcome> {
     Ok(outcome)
 }
 
-/// Runs all seeds, `at_once` at a time, and shows each result, in no particular order, to `heed`, until that says `false`.
+/// Runs all seeds, `at_once` at a time, and shows each result to `heed`, in no particular order.
 pub fn run_many(
     program: &Path,
-    kind: &Kind,
     seeds: impl Iterator<Item = u64> + Send,
     at_once: usize,
-    mut heed: impl FnMut(Outcome) -> bool,
+    mut heed: impl FnMut(Outcome),
 ) -> io::Result<()> {
     let seeds = Mutex::new(seeds.fuse());
     let (done, finished) = mpsc::sync_channel(at_once);
@@ -74,7 +58,7 @@ pub fn run_many(
             let (done, next) = (done.clone(), || seeds.lock().next());
             scope.spawn(move || {
                 while let Some(seed) = next() {
-                    if done.send(run_one(program, kind, seed)).is_err() {
+                    if done.send(run_one(program, seed)).is_err() {
                         return;
                     }
                 }
@@ -82,9 +66,7 @@ pub fn run_many(
         }
         drop(done);
         for outcome in finished {
-            if !heed(outcome?) {
-                break;
-            }
+            heed(outcome?);
         }
         Ok(())
     })

@@ -3,19 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::runtime::Handle;
 use tokio::time::sleep;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::Randomness;
-use usher_instance::LeaseGate;
 use usher_store::conformance::FullStore;
 
 use crate::app_calls;
-use crate::daemon::{Host, Service};
+use crate::daemon::Service;
 use crate::ports::disk::{self, Files};
 use crate::world::World;
 use crate::world::action::Action;
-use crate::world::time::{WallClock, millis, runtime};
+use crate::world::time::{millis, runtime};
 
 enum ProcessExit {
     Killed,
@@ -24,10 +22,7 @@ enum ProcessExit {
 }
 
 pub(crate) fn keep(world: &Arc<World>, randomness: &Arc<dyn Randomness>) -> Result<(), String> {
-    keep_on(world, Files::new()?, randomness)
-}
-
-pub(crate) fn keep_on(world: &Arc<World>, mut files: Files, randomness: &Arc<dyn Randomness>) -> Result<(), String> {
+    let mut files = Files::new()?;
     loop {
         let runtime = runtime()?;
         let store = files.open()?;
@@ -51,14 +46,8 @@ async fn live(
     randomness: &Arc<dyn Randomness>,
 ) -> Result<ProcessExit, String> {
     let service = {
-        let host = Host {
-            clock: WallClock { time: Arc::clone(&world.time), ahead: Arc::default() },
-            store: Arc::new(disk::Disk::with(store, Arc::clone(world))),
-            relays: Handle::current(),
-            seat: None,
-            gate: LeaseGate::default(),
-        };
-        let mut starting = std::pin::pin!(Service::start(world, host, Arc::clone(randomness)));
+        let disk = Arc::new(disk::Disk::with(store, Arc::clone(world)));
+        let mut starting = std::pin::pin!(Service::start(world, disk, Arc::clone(randomness)));
         loop {
             tokio::select! {
                 biased;

@@ -15,14 +15,13 @@ use parking_lot::Mutex;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::time::timeout;
 use usher_address_guard::{AddressSource, GuardError};
 use usher_engine::ports::MintAuthToken;
 use usher_http_client::{Client, ClientOptions, Error, Pool};
 
+use crate::TicketOptions;
 use crate::mint_address::MintAddress;
 use crate::mint_error::{MintError, Refusal};
-use crate::{MintTransport, NoResponse, TicketOptions};
 
 /// Longest response body, in bytes: signatures for 500 outputs take about 250 KB.
 const MAX_BODY: usize = 1024 * 1024;
@@ -33,9 +32,7 @@ const IDLE: Duration = Duration::from_secs(4);
 #[derive(Clone, Debug)]
 pub(crate) struct HttpClient {
     client: Client,
-    transport: Option<Arc<dyn MintTransport>>,
     allow_private: bool,
-    within: Duration,
 }
 
 impl HttpClient {
@@ -50,7 +47,7 @@ impl HttpClient {
             connect_timeout: within / 2,
             pool: Some(Pool { connections: options.requests_per_mint, idle: IDLE }),
         });
-        Self { client, transport: options.transport.clone(), allow_private: options.allow_private, within }
+        Self { client, allow_private: options.allow_private }
     }
 
     /// Whether requests to this address are allowed. Resolved addresses are checked with each connection.
@@ -69,23 +66,8 @@ impl HttpClient {
     }
 
     async fn exchange(&self, request: Request<Bytes>) -> Result<(StatusCode, Vec<u8>), MintError> {
-        if let Some(transport) = &self.transport {
-            return timeout(self.within, carry(&**transport, request)).await.unwrap_or(Err(MintError::TimedOut));
-        }
         let response = self.client.fetch(request, MAX_BODY).await.map_err(|error| failure(&error))?;
         Ok((response.status(), response.into_body()))
-    }
-}
-
-async fn carry(transport: &dyn MintTransport, request: Request<Bytes>) -> Result<(StatusCode, Vec<u8>), MintError> {
-    match transport.send(request.method().as_str(), &request.uri().to_string(), request.body()).await {
-        Ok((status, body)) => {
-            let status = StatusCode::from_u16(status);
-            status.map(|status| (status, body)).map_err(|_| MintError::Invalid("its status is none".to_owned()))
-        }
-        Err(NoResponse { maybe_sent }) => {
-            Err(MintError::Unreachable { reason: "the connection broke off".to_owned(), sent: maybe_sent })
-        }
     }
 }
 

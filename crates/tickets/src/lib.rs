@@ -117,12 +117,10 @@ mod state_requests;
 mod stored_job;
 mod swap;
 mod token;
-mod transport;
 mod wallet;
 
 pub use balance_restore::{RestoreError, RestoredTickets, SecretsOf};
 pub use disputed_proofs::SetAsideCheck;
 pub use options::TicketOptions;
 pub use token::read_token;
-pub use transport::{MintTransport, NoResponse};
 pub use wallet::{CashuWallet, InvalidKey, MintStatus};

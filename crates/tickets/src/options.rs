@@ -1,9 +1,6 @@
-use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::ClientConfig;
-
-use crate::MintTransport;
 
 /// Options of the ticket wallet.
 #[derive(Clone)]
@@ -12,8 +9,6 @@ pub struct TicketOptions {
     pub allow_private: bool,
     /// Which servers are trusted over TLS; see [`tls_config`](usher_http_client::tls_config).
     pub tls: ClientConfig,
-    /// Replaces HTTP for requests to mints.
-    pub transport: Option<Arc<dyn MintTransport>>,
     /// How long a caller waits for a job, which continues afterwards.
     pub wait: Duration,
     /// The deadline of one request to a mint, from resolving the name to the end of the body.
@@ -38,7 +33,6 @@ impl TicketOptions {
         Self {
             allow_private: false,
             tls,
-            transport: None,
             wait: Duration::from_secs(30),
             request_timeout: Duration::from_secs(20),
             // Twice as long as an idempotency key is kept.

@@ -82,31 +82,6 @@ pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// A transaction that is recorded in the ledger when it is durable.
-pub(super) fn noted_commits<'a>(
-    world: &'a World,
-    commits: &'a [Commit],
-    run: Run<'a, AllCommitted>,
-) -> Run<'a, AllCommitted> {
-    Box::pin(async move {
-        let committed = run.await?;
-        if let AllCommitted::Done(heads) = &committed {
-            world.lock().committed(commits, heads);
-            world.queued.notify_one();
-        }
-        Ok(committed)
-    })
-}
-
-/// The same of an attempt to deliver an event.
-pub(super) fn noted_attempt<'a>(world: &'a World, attempt: &'a DeliveryAttempt, run: Run<'a, bool>) -> Run<'a, bool> {
-    Box::pin(async move {
-        let recorded = run.await?;
-        world.lock().attempted(attempt);
-        Ok(recorded)
-    })
-}
-
 impl Disk {
     pub(crate) fn with(store: Arc<dyn FullStore>, world: Arc<World>) -> StoreOnDisk {
         InterceptedStore::new(store, Self { world, last: Mutex::new(Instant::now()) })
@@ -167,11 +142,23 @@ impl Interceptor for Disk {
         Ok(written)
     }
 
+    /// Records in the ledger what is durable.
     fn note_commits<'a>(&'a self, commits: &'a [Commit], run: Run<'a, AllCommitted>) -> Run<'a, AllCommitted> {
-        noted_commits(&self.world, commits, run)
+        Box::pin(async move {
+            let committed = run.await?;
+            if let AllCommitted::Done(heads) = &committed {
+                self.world.lock().committed(commits, heads);
+                self.world.queued.notify_one();
+            }
+            Ok(committed)
+        })
     }
 
     fn note_attempt<'a>(&'a self, attempt: &'a DeliveryAttempt, run: Run<'a, bool>) -> Run<'a, bool> {
-        noted_attempt(&self.world, attempt, run)
+        Box::pin(async move {
+            let recorded = run.await?;
+            self.world.lock().attempted(attempt);
+            Ok(recorded)
+        })
     }
 }

@@ -1,5 +1,4 @@
-//! The ports of the service in the simulation: disk, database, network, webhook.
+//! The ports of the service in the simulation: disk, network, webhook.
 
 pub(crate) mod disk;
 pub(crate) mod network;
-pub(crate) mod shared_database;

@@ -24,7 +24,6 @@ use usher_protocol::EventId;
 use usher_relays::RelayPool;
 
 use crate::world::World;
-use crate::world::instances::Seat;
 
 /// The most bytes in transit in one direction.
 const BUFFER: usize = 256 * 1024;
@@ -35,9 +34,6 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 #[derive(Clone)]
 pub(crate) struct Network {
     pub(crate) world: Arc<World>,
-    /// Where the relays' ends of the connections run.
-    pub(crate) relays: Handle,
-    pub(crate) seat: Option<Seat>,
 }
 
 impl fmt::Debug for Network {
@@ -56,29 +52,26 @@ impl Network {
         let (relay, number) = {
             let mut state = self.world.lock();
             let (now, number) = (state.now(), state.number());
-            let is_cut_off = state.is_cut_from_relays(self.seat);
-            let is_there =
-                |relay: &crate::world::relay::Relay| relay.host == host && relay.down_until <= now && !is_cut_off;
-            let relay = state.relays.iter().position(is_there);
+            let relay = state.relays.iter().position(|relay| relay.host == host && relay.down_until <= now);
             let relay = relay.ok_or_else(|| io::Error::from(io::ErrorKind::ConnectionRefused))?;
             if let Some(relay) = state.relays.get_mut(relay) {
-                relay.connect(number, self.seat, out, broken.clone());
+                relay.connect(number, out, broken.clone());
             }
             state.log(&format!("connected to {host}"));
             (relay, number)
         };
-        let (world, seat) = (Arc::clone(&self.world), self.seat);
+        let world = Arc::clone(&self.world);
         let served = async move {
             tokio::select! {
                 biased;
                 () = broken.cancelled() => {}
-                () = serve(&world, (relay, number), seat, theirs, sent) => {}
+                () = serve(&world, (relay, number), theirs, sent) => {}
             }
             if let Some(relay) = world.lock().relays.get_mut(relay) {
                 relay.connections.remove(&number);
             }
         };
-        drop(self.relays.spawn(served));
+        drop(Handle::current().spawn(served));
         Ok(ours)
     }
 }
@@ -87,7 +80,6 @@ impl Network {
 async fn serve(
     world: &World,
     (relay, number): (usize, u64),
-    seat: Option<Seat>,
     stream: DuplexStream,
     mut sent: mpsc::UnboundedReceiver<String>,
 ) {
@@ -109,7 +101,6 @@ async fn serve(
                 let mut state = world.lock();
                 let published = state.relays.get_mut(relay).and_then(|relay| relay.hear(number, &text));
                 if let Some(event) = published {
-                    state.arrives(seat, &event);
                     state.published(relay, event);
                 }
                 drop(state);
@@ -131,15 +122,7 @@ impl Dialer for Network {
 #[async_trait]
 impl WebhookSender for Network {
     async fn post(&self, stream: StreamId, event: &Event, _now: UnixMillis) -> Posted {
-        let (way, is_cut_off) = {
-            let mut state = self.world.lock();
-            state.call_begins(self.seat, "a webhook post");
-            (state.decisions.delay(1..400), state.is_cut_from_receiver(self.seat))
-        };
-        if is_cut_off {
-            sleep(TIMEOUT).await;
-            return Posted::Refused { http_status: None, reason: "no connection".to_owned(), retry_after: None };
-        }
+        let way = self.world.lock().decisions.delay(1..400);
         sleep(way).await;
         self.world.instant("before a post arrives").await;
         let posted = self.world.lock().posted(stream, event.index);
@@ -161,16 +144,12 @@ impl WebhookSender for Network {
 /// The real messenger, observed.
 pub(crate) struct Observed {
     pub(crate) pool: Arc<RelayPool>,
-    pub(crate) network: Network,
+    pub(crate) world: Arc<World>,
 }
 
 impl Messenger for Observed {
     fn send(&self, message: &OutgoingMessage) -> Vec<EventId> {
-        {
-            let mut state = self.network.world.lock();
-            state.asks(message);
-            state.call_begins(self.network.seat, "a message to a wallet");
-        }
+        self.world.lock().asks(message);
         self.pool.send(message)
     }
 

@@ -8,8 +8,6 @@ use usher_engine::{Decision, StreamId};
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::{PaymentHash, PaymentRequest, WalletMessage};
 
-use super::instances::InstanceFault;
-
 /// Something that happens.
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
@@ -67,9 +65,6 @@ pub(crate) enum Action {
     ReceiverFails(Duration),
     SetBack(Duration),
     SetForward(Duration),
-    Instance(InstanceFault),
-    /// The app gives up waiting for this instance, and repeats what it may.
-    Impatience(usize),
     Calm,
     End,
 }

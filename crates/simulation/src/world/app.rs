@@ -30,8 +30,6 @@ pub(crate) struct App {
     pub(crate) pending: BTreeMap<u64, Call>,
     /// When each request was made first, in Unix seconds.
     pub(crate) begun: BTreeMap<u64, u64>,
-    /// The instance that was asked last, of several.
-    pub(crate) asked: BTreeMap<u64, usize>,
     /// Requests whose response was a stream.
     pub(crate) acknowledged: BTreeMap<u64, Acknowledged>,
     pub(crate) receiver: Receiver,

@@ -7,9 +7,7 @@ pub(crate) mod action;
 pub(crate) mod app;
 pub(crate) mod approvals;
 mod final_checks;
-pub(crate) mod instances;
 pub(crate) mod invariants;
-mod lease_row;
 pub(crate) mod nwc_wallet;
 pub(crate) mod outage;
 pub(crate) mod relay;
@@ -32,7 +30,6 @@ pub(crate) use usher_testing::ports::user as keys;
 
 use self::action::Action;
 use self::app::App;
-use self::instances::Instances;
 use self::invariants::InvariantChecker;
 use self::nwc_wallet::Node;
 use self::relay::Relay;
@@ -54,8 +51,6 @@ pub(crate) struct World {
     pub(crate) queued: Notify,
     /// The service is to die at this instant.
     pub(crate) killed: Notify,
-    /// The instance that runs is to be paused at this instant.
-    pub(crate) paused: Notify,
 }
 
 /// All of it but the time.
@@ -79,7 +74,6 @@ pub(crate) struct State {
     pub(crate) disk_full_until: u64,
     /// The service is killed at the so-manyth instant of interest from now.
     pub(crate) kill_in: Option<u64>,
-    pub(crate) instances: Instances,
     pub(crate) starts: u64,
     /// Whether it runs.
     pub(crate) up: bool,
@@ -113,7 +107,6 @@ impl World {
             service,
             disk_full_until: 0,
             kill_in: None,
-            instances: Instances::new(plan.instances),
             starts: 0,
             up: false,
             calm: false,
@@ -126,13 +119,7 @@ impl World {
         };
         state.people();
         state.prepare();
-        Arc::new(Self {
-            time,
-            state: Mutex::new(state),
-            queued: Notify::new(),
-            killed: Notify::new(),
-            paused: Notify::new(),
-        })
+        Arc::new(Self { time, state: Mutex::new(state), queued: Notify::new(), killed: Notify::new() })
     }
 
     /// The state. Never held while the service does something.
@@ -148,7 +135,7 @@ impl World {
 
     /// An instant of interest: the service may be killed here. When it is, this never returns.
     pub(crate) async fn instant(&self, what: &str) {
-        let (dies, pauses) = {
+        let dies = {
             let mut state = self.lock();
             let dies = match &mut state.kill_in {
                 Some(0) => true,
@@ -162,13 +149,8 @@ impl World {
                 state.kill_in = None;
                 state.log(&format!("! killed {what}"));
             }
-            (dies, !dies && state.is_to_be_paused(what))
+            dies
         };
-        if pauses {
-            // Whoever steps the instances stops here; this goes on when the instance does.
-            self.paused.notify_one();
-            tokio::task::yield_now().await;
-        }
         if dies {
             self.killed.notify_one();
             std::future::pending::<()>().await;

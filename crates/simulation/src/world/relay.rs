@@ -7,14 +7,10 @@ use nostr::{ClientMessage, Event, Filter, JsonUtil as _, RelayMessage, Subscript
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::instances::Seat;
-
 #[derive(Debug)]
 pub(crate) struct Connection {
     /// What the relay sends on it.
     pub(crate) out: mpsc::UnboundedSender<String>,
-    /// Whose it is, of several instances.
-    pub(crate) seat: Option<Seat>,
     /// Cancelled when it breaks.
     pub(crate) broken: CancellationToken,
     subscriptions: BTreeMap<String, Vec<Filter>>,
@@ -38,14 +34,8 @@ impl Relay {
         Self { host, down_until: 0, says_ok, connections: BTreeMap::new(), kept: BTreeMap::new() }
     }
 
-    pub(crate) fn connect(
-        &mut self,
-        number: u64,
-        seat: Option<Seat>,
-        out: mpsc::UnboundedSender<String>,
-        broken: CancellationToken,
-    ) {
-        self.connections.insert(number, Connection { out, seat, broken, subscriptions: BTreeMap::new() });
+    pub(crate) fn connect(&mut self, number: u64, out: mpsc::UnboundedSender<String>, broken: CancellationToken) {
+        self.connections.insert(number, Connection { out, broken, subscriptions: BTreeMap::new() });
     }
 
     /// It goes down: every connection breaks.
@@ -54,17 +44,6 @@ impl Relay {
         for connection in std::mem::take(&mut self.connections).into_values() {
             connection.broken.cancel();
         }
-    }
-
-    /// An instance is cut off: its connections break.
-    pub(crate) fn cut_off(&mut self, instance: usize) {
-        self.connections.retain(|_, connection| {
-            let goes = connection.seat.is_some_and(|seat| seat.instance == instance);
-            if goes {
-                connection.broken.cancel();
-            }
-            !goes
-        });
     }
 
     /// Keeps an event that replaces earlier ones of its kind.

@@ -79,7 +79,6 @@ impl State {
             self.later(corrected, Action::SetBack(by));
         }
         times(self, plan.calls / 2, &mut |_| Action::Look);
-        self.plan_instance_faults(trouble);
         self.later(plan.trouble, Action::Calm);
         if plan.workload == Workload::Years {
             // From 15 January 2027 to two days before the second New Year. Recently reached users are remembered until the next
@@ -171,13 +170,10 @@ impl State {
                     self.invariants.has_leapt = true;
                 }
             }
-            Action::Instance(fault) => return self.instance_fault(fault),
-            Action::Impatience(instance) => self.ask_elsewhere(instance),
             Action::Calm => {
                 self.log("nothing goes wrong from now on");
                 self.calm = true;
                 self.kill_in = None;
-                self.instances.pause_in = None;
             }
         }
         None

@@ -11,9 +11,6 @@ use tokio::time::Instant;
 use usher_engine::UnixMillis;
 use usher_engine::ports::Clock;
 
-/// How long a step of several instances is, in milliseconds.
-pub(crate) const STEP: u64 = 10;
-
 /// A runtime whose time passes when nothing is left to do.
 pub(crate) fn runtime() -> Result<Runtime, String> {
     Builder::new_current_thread().enable_time().start_paused(true).build().map_err(|error| error.to_string())
@@ -55,11 +52,6 @@ impl Time {
         })
     }
 
-    /// It is this many milliseconds since the beginning, and no runtime runs.
-    pub(crate) fn set(&self, now: u64) {
-        *self.began.lock() = (None, now);
-    }
-
     /// Lets time go by while there is no runtime.
     pub(crate) fn wait(&self, until: u64) {
         let mut began = self.began.lock();
@@ -82,24 +74,17 @@ impl Time {
     }
 }
 
-/// The clocks of a machine in virtual time; the wall clock may be set.
-#[derive(Clone)]
-pub(crate) struct WallClock {
-    /// What time it is.
-    pub(crate) time: Arc<Time>,
-    /// By how many milliseconds this machine's wall clock is ahead of everybody else's.
-    pub(crate) ahead: Arc<AtomicI64>,
-}
+/// The clocks of the machine in virtual time.
+pub(crate) struct WallClock(pub(crate) Arc<Time>);
 
 #[async_trait]
 impl Clock for WallClock {
     fn now(&self) -> UnixMillis {
-        let ahead = self.ahead.load(Ordering::Relaxed);
-        UnixMillis(self.time.wall().0.saturating_add_signed(ahead))
+        self.0.wall()
     }
 
     fn monotonic(&self) -> Duration {
-        Duration::from_millis(self.time.passed())
+        Duration::from_millis(self.0.passed())
     }
 
     async fn sleep(&self, duration: Duration) {

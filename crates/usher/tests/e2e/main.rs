@@ -15,7 +15,6 @@ mod api_keys;
 #[path = "../common/mod.rs"]
 mod common;
 mod console;
-mod crash;
 mod doctor;
 #[cfg(feature = "embedded-lightning")]
 mod embedded_lightning;

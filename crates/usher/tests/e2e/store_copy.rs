@@ -12,8 +12,7 @@ use usher_mint::{Mint, MintOptions};
 use usher_store::{CopyState, DatabaseInspection, PostgresInspection, PostgresOptions, SqliteOptions, SqliteStore};
 use usher_testing::{PostgresServer, soak};
 
-use crate::crash::dice;
-use crate::harness::{HandmadeWallet, TestUsher, until};
+use crate::harness::{HandmadeWallet, TestUsher, dice, until};
 use crate::instances::until_role;
 
 /// How long a lease lasts here, in seconds.

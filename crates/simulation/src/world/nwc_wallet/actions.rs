@@ -70,7 +70,6 @@ impl State {
             return self.log("the wallet gets a request that has expired");
         }
         let method = call.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
-        self.wallet_is_asked(event.id, &method);
         let params = call.get("params").cloned().unwrap_or_default();
         let think = if self.calm { 1..50 } else { 1..3000 };
         let think = self.decisions.delay(think);

@@ -14,7 +14,11 @@ mod usher;
 
 use std::time::Duration;
 
-pub(crate) use api::{Api, CallError, Event, Handshake, refusal, statuses, stream_of};
+use rand::rngs::StdRng;
+use rand::{Rng as _, SeedableRng as _};
+use usher_testing::soak;
+
+pub(crate) use api::{Api, CallError, Event, refusal, statuses, stream_of};
 pub(crate) use app::{App, Reply};
 pub(crate) use handmade_wallet::{HandmadeWallet, device, now};
 pub(crate) use login::{User, caught_up, introduce, run_logins, wallet_for};
@@ -27,3 +31,13 @@ pub(crate) use usher_testing::until;
 
 /// Longer than anything takes, on any machine.
 pub(crate) const LONG: Duration = Duration::from_secs(180);
+
+/// Dice that fall the same way all day.
+pub(crate) fn dice() -> StdRng {
+    StdRng::seed_from_u64(soak::day())
+}
+
+/// Waits at most so many milliseconds.
+pub(crate) async fn pause(dice: &mut StdRng, longest: u64) {
+    tokio::time::sleep(Duration::from_millis(dice.random_range(0..=longest))).await;
+}

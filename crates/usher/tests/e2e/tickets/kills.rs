@@ -1,5 +1,6 @@
-//! The service is killed (SIGKILL) at random instants while tickets are minted, burned, withdrawn, sent and reclaimed. Every
-//! request is repeated with its key until it is answered. At the end the books of both sides agree to the unit.
+//! The service is killed (SIGKILL) at random instants while tickets are minted, burned, withdrawn, sent and reclaimed; the mint
+//! loses requests and responses and changes its keyset meanwhile. Every request is repeated with its key until it is answered.
+//! At the end the books of both sides agree to the unit.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,14 +11,14 @@ use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
 use usher_mint::nutshell::NutshellMint;
-use usher_mint::{Mint, MintOptions};
+use usher_mint::{Mint, MintOptions, Rotation};
 use usher_protocol::Keys;
 use usher_sandbox::relay::EmbeddedRelay;
+use usher_testing::mint::{Fault, FaultyMint, Garbage, MintRoute};
 use usher_testing::soak;
 
 use super::fixture::{AUTH, key};
-use crate::crash::{dice, pause};
-use crate::harness::{Api, CallError, LONG, TestTasks, TestUsher, until};
+use crate::harness::{Api, CallError, LONG, TestTasks, TestUsher, dice, pause, until};
 
 #[derive(Clone)]
 struct Tickets {
@@ -135,7 +136,7 @@ impl Caller {
 }
 
 /// Kills the service so often; afterwards it holds everything that was minted. Returns how much that is.
-async fn kill_and_count(tickets: Tickets, kills: usize) -> u64 {
+async fn kill_and_count(tickets: Tickets, kills: usize, mut trouble: impl AsyncFnMut(&mut StdRng)) -> u64 {
     let mut dice = dice();
     let relay = EmbeddedRelay::start().await.unwrap();
     let builder = TestUsher::builder().relays(&[relay.url()]).set("CASHU__ALLOW_PRIVATE_MINTS", true);
@@ -149,6 +150,7 @@ async fn kill_and_count(tickets: Tickets, kills: usize) -> u64 {
     for _ in 0..kills {
         // Something is finished between two kills, on a slow machine, too.
         let before = answered();
+        trouble(&mut dice).await;
         until("answer", async || answered() != before).await;
         pause(&mut dice, 400).await;
         usher.restart().await;
@@ -178,8 +180,24 @@ async fn kill_and_count(tickets: Tickets, kills: usize) -> u64 {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_at_random_nothing_is_lost_and_nothing_is_there_twice() {
     let mint = Mint::start(MintOptions::new().auth_token(AUTH)).await.unwrap();
-    let tickets = Tickets { mint_url: mint.url(), unit: "multi", auth: Some(AUTH) };
-    let minted = kill_and_count(tickets, soak::repetitions(16)).await;
+    let proxy = FaultyMint::start(mint.url()).await.unwrap();
+    let tickets = Tickets { mint_url: proxy.url(), unit: "multi", auth: Some(AUTH) };
+    let error = |acts: bool| {
+        let (status, code, detail) = (500, 0, "no".to_owned());
+        if acts { Fault::ActAndRefuse { status, code, detail } } else { Fault::Refuse { status, code, detail } }
+    };
+    let faults =
+        [Fault::Drop, Fault::ActAndDrop, Fault::ActAndCut, Fault::Garbage(Garbage::Html), error(true), error(false)];
+    let trouble = async |dice: &mut StdRng| {
+        if dice.random_bool(0.5) {
+            mint.rotate_keyset("multi", Rotation::default()).await.unwrap();
+        }
+        for _ in 0..6 {
+            let route = MintRoute::ALL[dice.random_range(0..MintRoute::ALL.len())];
+            proxy.once(route, faults[dice.random_range(0..faults.len())].clone());
+        }
+    };
+    let minted = kill_and_count(tickets, soak::repetitions(16), trouble).await;
     assert_eq!(mint.totals("multi").await.unwrap().outstanding(), minted, "the mint's books say the same");
 }
 
@@ -187,5 +205,5 @@ async fn killed_at_random_nothing_is_lost_and_nothing_is_there_twice() {
 async fn killed_at_random_at_nutshells_mint_nothing_is_lost() {
     let folder = tempfile::tempdir().unwrap();
     let mint = NutshellMint::start(folder.path(), 0).await.unwrap();
-    kill_and_count(Tickets { mint_url: mint.url(), unit: "sat", auth: None }, soak::repetitions(4)).await;
+    kill_and_count(Tickets { mint_url: mint.url(), unit: "sat", auth: None }, soak::repetitions(4), async |_| {}).await;
 }
