@@ -51,7 +51,7 @@ pub(crate) struct Settled {
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Metrics {
-    /// `lookup_invoice` and `list_transactions`.
+    /// `lookup_invoice`.
     pub(crate) look_ups: u64,
 }
 
@@ -181,9 +181,7 @@ pub(crate) async fn run(relay: &str) -> Result<()> {
             },
             Query::Metrics => {
                 let metrics = service.metrics();
-                Reply::Metrics(Metrics {
-                    look_ups: metrics.calls(Method::LookupInvoice) + metrics.calls(Method::ListTransactions),
-                })
+                Reply::Metrics(Metrics { look_ups: metrics.calls(Method::LookupInvoice) })
             }
         };
         println!("{}", serde_json::to_string(&reply)?);

@@ -128,12 +128,6 @@ impl Account {
         self.read(|ledger, name| ledger.outgoing(name, hash))
     }
 
-    /// All its invoices and payments, newest first.
-    pub fn transactions(&self) -> Vec<Transaction> {
-        let now = self.now();
-        self.read(|ledger, name| ledger.transactions(name, now))
-    }
-
     fn read<T>(&self, look: impl FnOnce(&Ledger, &str) -> T) -> T {
         self.ledger.read(|ledger| look(ledger, &self.name))
     }

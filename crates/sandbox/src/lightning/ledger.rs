@@ -1,6 +1,5 @@
 //! The ledger: a plain state that changes in single steps.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
@@ -300,17 +299,6 @@ impl Ledger {
     pub(super) fn outgoing(&self, account: &str, hash: PaymentHash) -> Option<Transaction> {
         let number = self.index.payments.get(&(account.to_owned(), hash))?;
         self.payments.get(number).map(Payment::transaction)
-    }
-
-    pub(super) fn transactions(&self, account: &str, now: u64) -> Vec<Transaction> {
-        let invoices = self.invoices.iter().filter(|(_, record)| record.account == account);
-        let payments = self.payments.iter().filter(|(_, payment)| payment.account == account);
-        let mut all: Vec<(u64, Transaction)> = invoices
-            .map(|(at, record)| (*at, record.transaction(now)))
-            .chain(payments.map(|(at, payment)| (*at, payment.transaction())))
-            .collect();
-        all.sort_by_key(|(at, _)| Reverse(*at));
-        all.into_iter().map(|(_, transaction)| transaction).collect()
     }
 }
 

@@ -132,12 +132,6 @@ impl Policy {
         }
     }
 
-    /// Declines everything at once.
-    pub fn auto_decline(reason: Option<&str>) -> Self {
-        let reaction = Some(Reaction::Decline(reason.map(str::to_owned)));
-        Self { reaction, delay: Duration::ZERO, strangers: true, auto_pay: false, receive_tickets: false }
-    }
-
     /// The same, and charges of subscriptions are paid automatically.
     #[must_use]
     pub const fn paying_subscriptions(mut self) -> Self {

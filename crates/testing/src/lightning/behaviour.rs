@@ -19,12 +19,8 @@ pub struct Behaviour {
     pub by_method: BTreeMap<Method, CallBehaviour>,
     /// How it handles the next calls of a method, one after the other, before [`Self::by_method`] applies.
     pub next: BTreeMap<Method, VecDeque<CallBehaviour>>,
-    /// How the invoices it makes differ from the request.
-    pub invoices: Option<InvoiceLie>,
     /// How its look-ups are not true.
     pub lookups: Option<LookupLie>,
-    /// How its replies to `pay_invoice` are false.
-    pub pays: Option<PayLie>,
     /// Payments stay in flight, and unanswered, until
     /// [`release_payments`](super::FaultyNwcService::release_payments).
     pub holds_payments: bool,
@@ -79,25 +75,6 @@ pub enum CallBehaviour {
     Empty,
 }
 
-/// How an invoice differs from the request. Except for [`OtherNetwork`](Self::OtherNetwork) and
-/// [`Garbage`](Self::Garbage), it is a real invoice that can be paid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InvoiceLie {
-    /// It is for one millisat less.
-    LessAmount,
-    /// It is for one millisat more.
-    MoreAmount,
-    /// It leaves the amount to the payer.
-    NoAmount,
-    /// It is for the Bitcoin main network.
-    OtherNetwork,
-    /// It was made so long ago that it is expired.
-    Expired,
-    /// The answer's `payment_hash` is not the invoice's.
-    OtherHash,
-    Garbage,
-}
-
 /// How a look-up is not true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LookupLie {
@@ -106,13 +83,4 @@ pub enum LookupLie {
     /// Payments as if they were invoices, with their state.
     PaymentsAsInvoices,
     SettledWithWrongPreimage,
-}
-
-/// How a reply to `pay_invoice` is false.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PayLie {
-    /// The invoice is paid; the preimage is generated.
-    WrongPreimage,
-    /// The invoice is not paid, but the service claims it is, with a generated preimage.
-    Pretend,
 }

@@ -4,15 +4,14 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use serde_json::json;
 use usher_protocol::message::PaymentHash;
 use usher_sandbox::lightning::nwc::{
-    NwcRequest, NwcServiceContext, PayParams, Refusal, RequestHandler, Response, pay_refusal, receipt,
+    NwcRequest, NwcServiceContext, PayParams, RequestHandler, Response, pay_refusal, receipt,
 };
 use usher_sandbox::lightning::{Account, ErrorCode, Method, NwcKeys, NwcService};
 
-use super::behaviour::{Behaviour, CallBehaviour, Memory, PayLie};
-use super::false_results::{self, unrelated_preimage};
+use super::behaviour::{Behaviour, CallBehaviour, Memory};
+use super::false_lookups::look_up;
 
 /// An [`NwcService`] whose [`Behaviour`] can be changed while it runs. Without a change it is honest.
 #[derive(Debug)]
@@ -79,15 +78,6 @@ impl FaultyNwcService {
     pub fn notify(&self, notification_type: &str, notification: &serde_json::Value) {
         self.service.context().notify(notification_type, notification);
     }
-
-    /// Sends the notification that an invoice of the account was paid, whether it was or not, with an unrelated preimage
-    /// if it was not; returns whether the account knows the invoice.
-    pub fn claim_received(&self, hash: PaymentHash) -> bool {
-        let context = self.service.context();
-        let Some(found) = context.account().incoming(hash) else { return false };
-        context.notify("payment_received", &false_results::claimed_payment(&found, context.now()));
-        true
-    }
 }
 
 /// The state of a service that misbehaves. A clone is another handle of it.
@@ -140,19 +130,8 @@ impl FaultyHandler {
         }
         let executed = |method: Method| context.count(|metrics| *metrics.executed.entry(method).or_default() += 1);
         let Some(method) = context.supported(request) else { return Some(context.execute(request)) };
-        match (method, behaviour.pays, behaviour.invoices) {
-            (method @ Method::MakeInvoice, _, Some(lie)) => {
-                let made =
-                    request.params().and_then(|params| false_results::made_invoice(context.account(), params, lie));
-                executed(method);
-                Some(Response(made))
-            }
-            (method @ Method::PayInvoice, Some(PayLie::Pretend), _) => {
-                executed(method);
-                let parsed: Result<PayParams, Refusal> = request.params();
-                Some(Response(parsed.map(|_| json!({"preimage": unrelated_preimage().to_hex(), "fees_paid": 0}))))
-            }
-            (method @ Method::PayInvoice, _, _) if behaviour.holds_payments => {
+        match method {
+            Method::PayInvoice if behaviour.holds_payments => {
                 let begun = request.params().and_then(|params: PayParams| {
                     context.account().begin(&params.invoice, params.amount).map_err(pay_refusal)
                 });
@@ -165,15 +144,10 @@ impl FaultyHandler {
                     Err(refusal) => Some(Response(Err(refusal))),
                 }
             }
-            (method, _, _) => {
+            _ => {
                 let Response(truth) = context.execute(request);
-                Some(Response(truth.and_then(|truth| match (method, behaviour.lookups, behaviour.pays) {
-                    (Method::LookupInvoice, Some(lie), _) => false_results::look_up(truth, lie),
-                    (Method::PayInvoice, _, Some(PayLie::WrongPreimage)) => {
-                        Ok(false_results::with_wrong_preimage(truth))
-                    }
-                    _ => Ok(truth),
-                })))
+                let lie = behaviour.lookups.filter(|_| method == Method::LookupInvoice);
+                Some(Response(truth.and_then(|truth| lie.map_or(Ok(truth.clone()), |lie| look_up(truth, lie)))))
             }
         }
     }
@@ -188,7 +162,6 @@ impl FaultyHandler {
 
     fn release_payments(&self, context: &NwcServiceContext, arrive: bool) -> usize {
         let payments = std::mem::take(&mut *self.payments.lock());
-        let lie = self.behaviour.lock().pays;
         let account = context.account();
         let count = payments.len();
         for (hash, request) in payments {
@@ -198,10 +171,7 @@ impl FaultyHandler {
                 Err(account.fail(hash).err().map_or("no route found".to_owned(), |error| error.to_string()))
             };
             let response = match outcome {
-                Ok(receipt) => Response(Ok(match lie {
-                    Some(PayLie::WrongPreimage) => false_results::with_wrong_preimage(receipt),
-                    _ => receipt,
-                })),
+                Ok(receipt) => Response(Ok(receipt)),
                 Err(message) => Response::refused(ErrorCode::PaymentFailed, message),
             };
             context.respond(&request, &response);

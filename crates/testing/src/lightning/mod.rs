@@ -1,8 +1,8 @@
 //! Lightning wallets that lie, stall or forget, built from the honest ones of `usher-sandbox`.
 
 mod behaviour;
-mod false_results;
+mod false_lookups;
 mod faulty_service;
 
-pub use behaviour::{Behaviour, CallBehaviour, InvoiceLie, LookupLie, Memory, PayLie};
+pub use behaviour::{Behaviour, CallBehaviour, LookupLie, Memory};
 pub use faulty_service::FaultyNwcService;

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use usher_mint::{Mint, MintOptions};
 use usher_protocol::Keys;
-use usher_sandbox::lightning::LightningNetwork;
+use usher_sandbox::lightning::{ErrorCode, LightningNetwork, Method};
 use usher_sandbox::wallet::{Policy, Wallet};
-use usher_testing::lightning::{FaultyNwcService, InvoiceLie};
+use usher_testing::lightning::{CallBehaviour, FaultyNwcService};
 use usher_testing::relay::{Quirks, QuirkyRelay};
 use usher_testing::{Browser, PriceResponse, PriceServer, TcpServer};
 
@@ -253,12 +253,13 @@ async fn payments(look: &Look, fixture: &Fixture) {
     browser.open(&late.page).await;
     look.when(&mut browser, &state_is("expired"), "payment-expired").await;
     let renew = "form button[type=submit]";
-    fixture.wallet.set(|wallet| wallet.invoices = Some(InvoiceLie::LessAmount));
+    let refuse = CallBehaviour::Refuse(ErrorCode::Unauthorized);
+    fixture.wallet.set(|wallet| wallet.on(Method::MakeInvoice, refuse));
     browser.evaluate("window.isOld = true").await;
     browser.click(renew).await;
     let is_refused = format!("!window.isOld && {}", state_is("expired"));
     look.when(&mut browser, &is_refused, "payment-not-renewed").await;
-    fixture.wallet.set(|wallet| wallet.invoices = None);
+    fixture.wallet.set(|wallet| wallet.by_method.clear());
     browser.click(renew).await;
     browser.until(&state_is("waiting")).await;
     look.when(&mut browser, &has(".qr"), "payment-renewed").await;
@@ -344,22 +345,32 @@ async fn openid(look: &Look, fixture: &Fixture) {
     browser.until_requested(&format!("http://{app}/callback?error=access_denied")).await;
 }
 
-async fn walk(look: &Look) {
+async fn pages_of_logins(look: &Look) {
     let fixture = Fixture::start().await;
     logins(look, &fixture).await;
+    openid(look, &fixture).await;
     passkeys(look).await;
+    assert!(fixture.usher.runs());
+}
+
+async fn other_pages(look: &Look) {
+    let fixture = Fixture::start().await;
     payments(look, &fixture).await;
     payment_links(look, &fixture).await;
     age_checks(look, &fixture).await;
     other_ends(look).await;
-    openid(look, &fixture).await;
     approvals::walk(look).await;
     assert!(fixture.usher.runs());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn everybody_can_use_every_page() {
-    walk(&Look::Check).await;
+async fn everybody_can_use_every_page_of_logins() {
+    pages_of_logins(&Look::Check).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn everybody_can_use_every_other_page() {
+    other_pages(&Look::Check).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -371,7 +382,8 @@ async fn everybody_can_use_the_pages_of_test_mode() {
 #[ignore = "scripts/page-shots runs it"]
 async fn page_shots() {
     let look = Look::shoot().await;
-    walk(&look).await;
+    pages_of_logins(&look).await;
+    other_pages(&look).await;
     test_mode::walk(&look).await;
 }
 

@@ -76,7 +76,6 @@ async fn execute(payer: &Peer, method: Method, request: &NwcRequest) -> Result<R
             "methods": NodeHandler::capabilities().methods.iter().map(|method| method.as_str()).collect::<Vec<_>>(),
             "notifications": [],
         })),
-        Method::ListTransactions => Err(Refusal::new(ErrorCode::NotImplemented, "the method is not supported")),
     })
 }
 

@@ -43,6 +43,20 @@ fn a_refusal_is_definite_only_by_its_code() {
 }
 
 #[test]
+fn an_invoice_that_contradicts_its_response_is_refused_for_good() {
+    let invoice = usher_testing::ports::invoice(77, 0, 1_000, 1_700_000_000, 600);
+    let made = |text: &str, hash: PaymentHash| {
+        let result = json!({"type": "incoming", "invoice": text, "payment_hash": hash.to_string()});
+        answer(&json!({"result_type": "make_invoice", "result": result})).invoice()
+    };
+    assert_eq!(made(invoice.as_str(), invoice.payment_hash()), Ok(invoice.clone()));
+    for (text, hash) in [(invoice.as_str(), hash().1), ("lnbcrt1notaninvoice", hash().1)] {
+        let refused = made(text, hash);
+        assert!(matches!(refused, Err(LightningError::Refused { again: false, .. })), "{refused:?}");
+    }
+}
+
+#[test]
 fn an_invoice_is_settled_only_by_state_or_time() {
     let (preimage, hash) = hash();
     let status = |value: Value| {

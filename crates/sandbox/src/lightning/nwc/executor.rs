@@ -3,12 +3,9 @@
 use serde_json::{Value, json};
 use usher_protocol::bolt11::{Invoice, Network};
 
-use super::wire::{self, ListParams, LookupParams, MakeParams, PayParams, Refusal};
+use super::wire::{self, LookupParams, MakeParams, PayParams, Refusal};
 use super::{Capabilities, ErrorCode, Method, NwcRequest};
-use crate::lightning::{Account, MakeError, Paid, PayError, State};
-
-/// Most transactions in one list: an event has 64 KiB.
-const LIST_LIMIT: usize = 50;
+use crate::lightning::{Account, MakeError, Paid, PayError};
 
 pub(super) fn execute(
     account: &Account,
@@ -26,7 +23,6 @@ pub(super) fn execute(
         }
         Method::GetBalance => Ok(json!({"balance": account.balance()})),
         Method::GetInfo => Ok(info(account, capabilities)),
-        Method::ListTransactions => Ok(list(account, &request.params()?)),
     }
 }
 
@@ -60,19 +56,6 @@ fn info(account: &Account, capabilities: &Capabilities) -> Value {
         "methods": capabilities.methods.iter().map(|method| method.as_str()).collect::<Vec<_>>(),
         "notifications": capabilities.notification_types(),
     })
-}
-
-fn list(account: &Account, params: &ListParams) -> Value {
-    let all = account.transactions();
-    let unpaid = params.unpaid.unwrap_or(false);
-    let matching = all.iter().filter(|transaction| {
-        params.from.is_none_or(|from| transaction.created_at >= from)
-            && params.until.is_none_or(|until| transaction.created_at <= until)
-            && params.direction.is_none_or(|direction| transaction.direction == direction)
-            && (unpaid || transaction.state == State::Settled)
-    });
-    let page = matching.skip(params.offset.unwrap_or(0)).take(params.limit.unwrap_or(LIST_LIMIT).min(LIST_LIMIT));
-    json!({"transactions": page.map(wire::transaction_json).collect::<Vec<_>>()})
 }
 
 /// The result of a payment that arrived.

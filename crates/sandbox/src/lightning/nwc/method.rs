@@ -10,8 +10,6 @@ usher_protocol::words! {
         PayInvoice = "pay_invoice",
         GetBalance = "get_balance",
         GetInfo = "get_info",
-        /// Past invoices and payments.
-        ListTransactions = "list_transactions",
     }
 }
 

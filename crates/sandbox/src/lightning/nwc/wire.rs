@@ -73,18 +73,6 @@ pub struct PayParams {
     pub amount: Option<u64>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(super) struct ListParams {
-    pub(super) from: Option<u64>,
-    pub(super) until: Option<u64>,
-    pub(super) limit: Option<usize>,
-    pub(super) offset: Option<usize>,
-    pub(super) unpaid: Option<bool>,
-    #[serde(rename = "type")]
-    pub(super) direction: Option<Direction>,
-}
-
 /// The response to a request: a result or a refusal.
 #[derive(Clone, Debug)]
 pub struct Response(pub Result<Value, Refusal>);
