@@ -1,7 +1,5 @@
 //! Resending of messages: when, as which event, to which keys, and not after the user has replied.
 
-use std::collections::BTreeMap;
-
 use usher_protocol::subkey::{Metadata, Permission, SubkeyProof, derive_secret};
 
 use crate::common::*;
@@ -29,28 +27,6 @@ async fn watch(usher: &mut Running, seconds: u64, sent: &mut Vec<(u64, OutgoingM
             sent.push((second + 1, message, ids));
         }
     }
-}
-
-#[tokio::test]
-async fn same_event_is_resent_for_90_seconds_then_a_new_one() {
-    let mut usher = Running::new().await;
-    usher.authenticate(1).await;
-    let (message, ids) = usher.next_message().await;
-    let mut sent = vec![(0, message, ids)];
-    watch(&mut usher, 30, &mut sent, 0).await;
-    let mut usher = usher.restart(Duration::ZERO).await;
-    watch(&mut usher, 265, &mut sent, 30).await;
-
-    assert!(sent.iter().all(|(_, message, _)| message.content == sent[0].1.content));
-    let of_first =
-        |from: u64, to: u64| sent.iter().filter(|(at, _, ids)| (from..to).contains(at) && *ids == sent[0].2).count();
-    assert!(of_first(0, 31) >= 2 && of_first(31, 90) >= 1, "{} and {}", of_first(0, 31), of_first(31, 90));
-    assert_eq!(of_first(100, 300), 0, "its answer may have been lost");
-    let made: BTreeMap<EventId, u64> = sent.iter().map(|(_, message, ids)| (ids[0], message.made_at.secs())).collect();
-    let mut made: Vec<_> = made.into_values().collect();
-    made.sort_unstable();
-    assert_eq!(made.len(), 2, "a prompt each: {made:?}");
-    assert!(made[1] - made[0] >= 90, "{made:?}");
 }
 
 /// Its message may have been about something else, and the request may be lost: so it gets a fresh event.

@@ -199,31 +199,3 @@ async fn prices_are_fixed_when_the_payer_asks_and_an_offer_holds_for_minutes() {
     usher.clock.turn(Duration::from_secs(601));
     assert!(matches!(ask(&usher, &book, 25_000_000, None).await, Err(LinkError::NoRate(_))));
 }
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn invalid_requests_name_what_is_wrong() {
-    let (usher, _) = Running::paying().await;
-    let both = PaymentLinkRequest { min: Some(1_000), max: Some(2_000), ..coffee() };
-    let neither = PaymentLinkRequest { amount: None, ..coffee() };
-    for (request, wrong) in [
-        (both, "/amount"),
-        (neither, "/amount"),
-        (PaymentLinkRequest { max: None, ..donation() }, "/max"),
-        (PaymentLinkRequest { min: None, ..donation() }, "/min"),
-        (PaymentLinkRequest { min: Some(50_001), ..donation() }, "/min"),
-        (PaymentLinkRequest { min: Some(0), ..donation() }, "/min"),
-        (PaymentLinkRequest { amount: Some(0), ..coffee() }, "/amount"),
-        (PaymentLinkRequest { amount: Some(u64::MAX), ..coffee() }, "/amount"),
-        (PaymentLinkRequest { max: Some(u64::MAX), ..donation() }, "/max"),
-        (euros(coffee()), "/currency"),
-        (PaymentLinkRequest { expires_at: Some(NOW.secs()), ..coffee() }, "/expires_at"),
-        (PaymentLinkRequest { return_url: Some("https://evil.example".to_owned()), ..coffee() }, "/return_url"),
-    ] {
-        match usher.engine.payment_links().create(&Requester::Service, request, None).await {
-            Err(StartError::Invalid(errors)) => {
-                assert_eq!(errors.iter().map(|error| error.pointer.as_str()).collect::<Vec<_>>(), [wrong]);
-            }
-            other => panic!("{wrong}: {other:?}"),
-        }
-    }
-}

@@ -80,30 +80,6 @@ async fn queued_payments_are_sent_in_time_or_not_at_all() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn payments_accepted_while_offline_are_sent_after_a_restart() {
-    for refuses in [true, false] {
-        let (usher, wallet) = Running::paying().await;
-        wallet.be_away(true);
-        let mut streams = Vec::new();
-        for n in 0..40 {
-            streams.push(usher.engine.payments().pay(&Requester::Service, external_invoice(n), None).await.unwrap());
-        }
-        until("it is tried", async || wallet.prepared() > 0).await;
-        let world = usher.end().await;
-        // Their timers are due as well: whichever comes first, the operation first gets `Resumed`.
-        wallet.be_away(false);
-        wallet.refuse(refuses);
-        let usher = world.start(NOW.plus(Duration::from_secs(60))).await;
-        for stream in streams {
-            let page = usher.page(stream, 0).await;
-            assert_eq!(data(&page, 0)["status"], if refuses { "error" } else { "paid" });
-            assert_eq!(data(&page, 0).get("outcome").and_then(Value::as_str), refuses.then_some("not_paid"));
-        }
-        assert!(wallet.sent().len() == 40 && wallet.sent().iter().all(|times| *times == 1));
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn restart_never_sends_a_payment_twice() {
     let external_invoice = external_invoice(0);
     let (usher, wallet) = Running::paying().await;

@@ -59,32 +59,6 @@ async fn an_unclaimed_ticket_outlives_every_retention_and_can_be_reclaimed() {
     assert!(matches!(missing, Err(TicketCallError::NotFound)), "{missing:?}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_kill_during_a_reclaim_loses_nothing_and_redeems_once() {
-    for done in [false, true] {
-        let mut service = Service::start().await;
-        let stream = service.send(1, &ours()).await.unwrap();
-        service.usher.next_message().await;
-        service.tickets.hang(Some((MINT, done)));
-        let engine = service.usher.engine.clone();
-        let lost =
-            tokio::spawn(async move { engine.tickets().reclaim(&Requester::Service, stream, None, keyed(1)).await });
-        until("the mint is asked", async || service.tickets.calls("redeem").len() == 1).await;
-        lost.abort();
-        service.tickets.hang(None);
-        let service = service.restart(SECOND).await;
-        // Automatically, and for a repeated request.
-        assert_eq!(service.last(stream, 1).await["reason"], "the token was reclaimed");
-        assert_eq!(
-            service.usher.engine.tickets().reclaim(&Requester::Service, stream, None, keyed(1)).await.unwrap(),
-            2
-        );
-        let jobs = service.tickets.calls("redeem");
-        assert!(jobs.iter().all(|job| *job == jobs[0]), "{jobs:?}");
-        assert_eq!(service.tickets.balance(), 2);
-    }
-}
-
 /// A mint says once that a token is spent, which is not: before it was sent, or when it is reclaimed. The token is not lost.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_ticket_that_the_mint_falsely_calls_spent_can_be_reclaimed() {

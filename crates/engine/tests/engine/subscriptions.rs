@@ -1,5 +1,3 @@
-use usher_testing::ports::COMMITS;
-
 use crate::common::*;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -82,28 +80,6 @@ async fn many_charges_due_at_once_delay_nobody_and_are_requested_once() {
     until("all have an invoice", async || usher.engine.watched_invoices() == MANY).await;
     assert_eq!(usher.engine.open_streams(), 1 + 2 * MANY, "one charge for each");
     assert!(wallet.made().len() <= 1 + MANY + MANY / 10, "{}", wallet.made().len());
-}
-
-#[tokio::test]
-async fn subscription_closed_when_due_is_not_charged() {
-    let (mut usher, wallet) = Running::paying().await;
-    let store = usher.faults.clone();
-    subscribe(&mut usher, true, NOW.secs() + 100).await;
-    while usher.messages.try_recv().is_ok() {}
-    // Both wait for the store, and are one step when it works again.
-    wallet.hang(true);
-    store.fail(COMMITS, usize::MAX);
-    usher.clock.turn(Duration::from_secs(100));
-    usher.receive(2, &user(1), close("s")).await;
-    a_moment().await;
-    store.fail(COMMITS, 0);
-    usher.passing(Duration::from_secs(1), usher.events(StreamId::SUBSCRIPTIONS, 1)).await;
-    wallet.hang(false);
-    for _ in 0..60 {
-        usher.clock.turn(Duration::from_secs(5));
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    assert!(usher.messages.try_recv().is_err(), "the user is asked for a payment");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

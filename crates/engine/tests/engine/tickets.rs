@@ -137,43 +137,6 @@ async fn a_kill_while_the_mint_is_asked_loses_no_token() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_same_request_gets_the_same_token_also_after_a_kill() {
-    let service = Service::start().await;
-    let first = service.usher.engine.tickets().mint(&Requester::Service, mint(MINT), keyed(1)).await.unwrap();
-    assert_eq!(first, token(MINT, "sat", 5, "minted-1"));
-    let record = service.usher.engine.idempotency().get(&IdempotencyKey([1; 32])).await.unwrap();
-    assert!(record.is_some());
-
-    // The mint has signed, and the process ends before anybody hears of it.
-    service.tickets.hang(Some((MINT, true)));
-    let engine = service.usher.engine.clone();
-    let lost = tokio::spawn(async move { engine.tickets().mint(&Requester::Service, mint(MINT), keyed(2)).await });
-    until("the token is minted", async || service.tickets.minted() == 2).await;
-    lost.abort();
-    let service = service.restart(SECOND).await;
-    service.tickets.hang(None);
-    let engine = &service.usher.engine;
-    assert_eq!(
-        engine.tickets().mint(&Requester::Service, mint(MINT), keyed(2)).await.unwrap(),
-        token(MINT, "sat", 5, "minted-2")
-    );
-    // With another body it is another job.
-    let other = MintTicket { amount: 6, ..mint(MINT) };
-    let refused = engine.tickets().mint(&Requester::Service, other, keyed(2)).await;
-    assert!(matches!(refused, Err(TicketCallError::Ticket(TicketError::OtherJob))), "{refused:?}");
-    // Without a key, each is a new one.
-    engine.tickets().mint(&Requester::Service, mint(MINT), None).await.unwrap();
-    assert_eq!(
-        engine.tickets().mint(&Requester::Service, mint(MINT), None).await.unwrap(),
-        token(MINT, "sat", 5, "minted-4")
-    );
-    let nothing = MintTicket { amount: 0, ..mint(MINT) };
-    let refused = engine.tickets().mint(&Requester::Service, nothing, None).await;
-    assert!(matches!(refused, Err(TicketCallError::Start(StartError::Invalid(_)))), "{refused:?}");
-    assert_eq!(service.tickets.minted(), 4);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_quote_is_paid_once_whatever_happens() {
     let service = Service::with(&[Part::Tickets, Part::Lightning]).await;
     let lightning = service.usher.wallet.clone();
