@@ -1,10 +1,19 @@
 //! Commits of several operations in one batch: all or none.
 
+use std::future::poll_fn;
+use std::task::Poll;
+
 use usher_engine::StreamId;
-use usher_engine::ports::{AllCommitted, Commit, Conflict, OperationHead, OperationKind, Revision, State};
+use usher_engine::ports::{
+    AllCommitted, Commit, Committed, Conflict, OperationHead, OperationKind, OutboxChange, Revision, SignerSession,
+    SignerSessionUpdate, State,
+};
 use usher_protocol::message::PaymentHash;
 
-use super::{FullStore, Subject, commit_done, create, event, id, inbound, key, step};
+use super::{
+    FullStore, Subject, commit_conflicts, commit_done, create, event, id, idempotency_key, inbound, key, message,
+    new_record, public_key, step, user_relays, user_signer,
+};
 
 /// Each gets its own revision and index.
 pub async fn batch_is_committed_in_order(store: &dyn FullStore) {
@@ -89,4 +98,94 @@ pub async fn subscriptions_are_listed(store: &dyn FullStore) {
     assert_eq!(ids(store.subscriptions(None, 10).await.unwrap()), [id(1), id(4), id(5)]);
     assert_eq!(ids(store.subscriptions(None, 2).await.unwrap()), [id(1), id(4)]);
     assert_eq!(ids(store.subscriptions(Some(id(4)), 2).await.unwrap()), [id(5)]);
+}
+
+/// Commits that share a transaction: each depends on those before it, although none of them is in the tables yet.
+pub async fn commits_queued_together_see_each_other(store: &dyn FullStore) {
+    let done = |revision, next_index| Committed::Done { revision, next_index };
+    let conflict = Committed::Conflict;
+    let first = Commit {
+        claims: vec![key("a"), key("kept")],
+        events: vec![event(0)],
+        deliver: true,
+        outbox: OutboxChange::Replace(vec![message(1)]),
+        inbound: vec![inbound(1)],
+        user_relays: vec![user_relays(1, &["wss://first"])],
+        user_signers: vec![user_signer(2, "one", SignerSessionUpdate::Store)],
+        idempotency_record: Some(new_record(1, 100, 0)),
+        ..create(id(1))
+    };
+    let session = |last: &str, next| user_signer(2, next, SignerSessionUpdate::Replace(SignerSession(last.to_owned())));
+    let second = Commit {
+        events: vec![event(1), event(2)],
+        outbox: OutboxChange::Add(vec![message(2), message(3)]),
+        user_relays: vec![user_relays(1, &[]), user_relays(3, &["wss://third"])],
+        user_signers: vec![session("one", "two")],
+        ..step(id(1), 1)
+    };
+    let kept = vec![(key("kept"), usher_engine::UnixMillis(u64::MAX / 4))];
+    let end = Commit { finished: true, kept, events: vec![event(5)], ..step(id(1), 3) };
+    let steps = [
+        (first, done(1, 1)),
+        (second, done(2, 3)),
+        (step(id(1), 1), conflict(Conflict::Revision)),
+        (create(id(1)), conflict(Conflict::Revision)),
+        (Commit { claims: vec![key("a")], ..create(id(2)) }, conflict(Conflict::Correlation(id(1)))),
+        (Commit { inbound: vec![inbound(1)], ..create(id(2)) }, conflict(Conflict::InboundSeen)),
+        (
+            Commit { idempotency_record: Some(new_record(1, 200, 100)), ..create(id(2)) },
+            conflict(Conflict::AlreadyRequested),
+        ),
+        // Nothing of these conflicts is left, and a record of before may be replaced.
+        (Commit { idempotency_record: Some(new_record(1, 200, 101)), ..create(id(2)) }, done(1, 0)),
+        (
+            Commit {
+                user_signers: vec![session("one", "three")],
+                outbox: OutboxChange::Add(vec![message(4)]),
+                ..step(id(1), 2)
+            },
+            done(3, 3),
+        ),
+        (end, done(4, 4)),
+        (Commit { expected: Revision::Any, ..step(id(1), 4) }, conflict(Conflict::Revision)),
+        (Commit { claims: vec![key("kept")], ..create(id(3)) }, conflict(Conflict::Correlation(id(1)))),
+        (
+            Commit { claims: vec![key("a")], outbox: OutboxChange::Replace(vec![message(6)]), ..create(id(3)) },
+            done(1, 0),
+        ),
+        (Commit { outbox: OutboxChange::Add(vec![message(7)]), ..step(id(3), 1) }, done(2, 0)),
+    ];
+    let (commits, expected): (Vec<_>, Vec<_>) = steps.into_iter().unzip();
+    // All are queued before the first is awaited.
+    let mut waiting: Vec<_> = commits.into_iter().map(|commit| (store.commit(commit), None)).collect();
+    poll_fn(|context| {
+        for (commit, result) in &mut waiting {
+            if let Poll::Ready(ready) = commit.as_mut().poll(context) {
+                *result = Some(ready);
+            }
+        }
+        Poll::Ready(())
+    })
+    .await;
+    for (number, ((commit, result), expected)) in waiting.into_iter().zip(expected).enumerate() {
+        let result = match result {
+            Some(result) => result,
+            None => commit.await,
+        };
+        assert_eq!(result.unwrap(), expected, "{number}");
+    }
+    let indexes = store.events(id(1), 0, 10).await.unwrap().into_iter().map(|event| event.index);
+    assert_eq!(indexes.collect::<Vec<_>>(), [0, 1, 2, 3]);
+    assert!(store.outbox(id(1)).await.unwrap().is_empty());
+    assert_eq!(store.outbox(id(3)).await.unwrap(), [message(6), message(7)]);
+    assert_eq!(store.operation_with_key(key("a")).await.unwrap().map(|(owner, _)| owner), Some(id(3)));
+    let taken = Commit { claims: vec![key("kept")], ..create(id(9)) };
+    assert_eq!(commit_conflicts(store, taken).await, Conflict::Correlation(id(1)));
+    assert_eq!(store.user_relays(&public_key(1)).await.unwrap(), ["wss://first"]);
+    assert_eq!(store.user_relays(&public_key(3)).await.unwrap(), ["wss://third"]);
+    let signer = store.user_signer(&public_key(2)).await.unwrap().unwrap();
+    assert_eq!(signer.0, "two", "a session that was replaced is not the last one");
+    let record = store.idempotency_record(&idempotency_key(1)).await.unwrap().unwrap();
+    assert_eq!(record.at, usher_engine::UnixMillis(200));
+    assert_eq!(store.count_deliveries().await.unwrap().pending, 1);
 }

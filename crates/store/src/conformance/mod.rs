@@ -160,7 +160,8 @@ macro_rules! store_conformance {
             }
             atomicity {
                 batch_is_committed_in_order one_conflict_rolls_back_the_batch
-                batches_append_to_the_reserved_stream subscriptions_are_listed;
+                batches_append_to_the_reserved_stream subscriptions_are_listed
+                commits_queued_together_see_each_other;
                 done_and_watched_survive_reopening
             }
             events {

@@ -5,7 +5,6 @@
 mod conformance;
 mod copy;
 mod postgres;
-mod random_history;
 mod sqlite;
 mod subjects;
 
