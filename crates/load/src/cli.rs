@@ -42,7 +42,7 @@ pub(crate) enum Measurement {
     All,
     /// Logins end to end.
     Logins,
-    /// Events to the app: by webhook, live feed, long poll, WebSocket.
+    /// Events to the app: by webhook and live feed.
     Events,
     /// Payments end to end, with many invoices open.
     Payments,

@@ -1,27 +1,19 @@
-//! Latency and rate of events at the app: by webhook, live feed, long poll and WebSocket.
+//! Latency and rate of events at the app: by webhook and live feed.
 //!
 //! Each event is a handshake that a wallet completes. What is timed begins when the wallet's message goes to the relay; the live
 //! feed says an event as soon as it is committed, so that what the webhook takes longer is its own.
 
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use futures_util::{SinkExt as _, StreamExt as _};
 use nostr::Event;
-use serde::Deserialize;
-use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
-use tokio_tungstenite::client_async;
-use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use usher_protocol::handshake_url::HandshakeUrl;
 
-use crate::api;
 use crate::fixture::{Fixture, Tool};
-use crate::http::{Connection, get};
+use crate::http::get;
 use crate::latencies::Latencies;
 use crate::open_streams::{Opened, open};
 use crate::receiver::{FirstEvents, Receiver};
@@ -33,9 +25,6 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Streams on which the receiver hangs: fewer than the service's posts at a time.
 const HANGING: usize = 100;
-
-/// Streams that are waited on by long poll, a connection each, and on one WebSocket.
-const WAITING: usize = 900;
 
 #[derive(Clone, Copy)]
 enum Pace {
@@ -65,8 +54,6 @@ pub(crate) async fn measure(tool: &Tool) -> Result<Vec<Row>> {
     for (pace, hanging) in [(paced, 0), (paced, HANGING), (Pace::Rush, 0)] {
         rows.extend(webhook(tool, pace, count, hanging).await?);
     }
-    rows.push(waiting(tool, paced, "Long polls", Way::LongPoll).await?);
-    rows.push(waiting(tool, paced, "WebSocket", Way::Socket).await?);
     Ok(rows)
 }
 
@@ -100,57 +87,6 @@ async fn webhook(tool: &Tool, pace: Pace, count: usize, hanging: usize) -> Resul
     let live = row("Events to the live feed", &under, &events, &sent, &seen)?;
     let row = row("Events to the webhook", &under, &events, &sent, receiver.first_events())?;
     Ok(vec![live, Row { aim: "1,000/s", ..row }.with_usage(count, usage)])
-}
-
-/// A way to wait for events of many streams.
-#[derive(Clone, Copy)]
-enum Way {
-    LongPoll,
-    Socket,
-}
-
-async fn waiting(tool: &Tool, pace: Pace, what: &str, way: Way) -> Result<Row> {
-    let under = format!("{}, {} streams waited for", pace.words(), grouped(WAITING));
-    Tool::say(&format!("{what}: {under}"));
-    let fixture = tool.fixture(Duration::ZERO).await?;
-    let events = messages(&fixture, WAITING).await?;
-    let first_events = FirstEvents::default();
-    let mut readers = JoinSet::new();
-    match way {
-        Way::LongPoll => {
-            for (stream, _) in &events {
-                let mut app = Connection::open(fixture.service.address()).await?;
-                app.send(&api::wait_events(fixture.instance.token(), stream)).await?;
-                let (stream, first_events) = (stream.clone(), first_events.clone());
-                readers.spawn(async move {
-                    let page = api::page(&app.receive().await?)?;
-                    first_events.record(stream, Instant::now());
-                    ensure!(page.events.len() == 1, "a long poll ended without an event");
-                    Ok(())
-                });
-            }
-        }
-        Way::Socket => {
-            let address = fixture.service.address();
-            readers.spawn(socket(address, fixture.instance.token().to_owned(), streams(&events), first_events.clone()));
-        }
-    }
-    let mut wallet = Wallet::connect(fixture.relay.address()?, &[]).await?;
-    // What was sent last is being waited for by then.
-    tokio::time::sleep(Duration::from_millis(500)).await;
-    let meter = fixture.meter()?;
-    let sent = publish(&mut wallet, pace, &events).await?;
-    let arrived = first_events.wait_for(events.len(), TIMEOUT).await;
-    let usage = meter.stop()?;
-    while let Some(ended) = readers.try_join_next() {
-        ended??;
-    }
-    arrived?;
-    Ok(row(&format!("Events by {what}"), &under, &events, &sent, &first_events)?.with_usage(events.len(), usage))
-}
-
-fn streams(events: &Messages) -> Vec<String> {
-    events.iter().map(|(stream, _)| stream.clone()).collect()
 }
 
 /// Opens handshakes and seals the messages that complete them, so that nothing of it is done while it is measured.
@@ -237,41 +173,5 @@ impl Feed {
             self.received.drain(..=end);
         }
         Ok(())
-    }
-}
-
-/// Subscribes to streams over one WebSocket, and notes events as they come.
-async fn socket(address: SocketAddr, token: String, streams: Vec<String>, first_events: FirstEvents) -> Result<()> {
-    #[derive(Deserialize)]
-    struct Pushed<'a> {
-        r#type: &'a str,
-        stream_id: Option<&'a str>,
-    }
-
-    let stream = TcpStream::connect(address).await?;
-    stream.set_nodelay(true)?;
-    let mut request = format!("ws://{address}/ws").into_client_request()?;
-    request.headers_mut().insert("authorization", format!("Bearer {token}").parse()?);
-    let (socket, _) = client_async(request, stream).await?;
-    let (mut say, mut hear) = socket.split();
-    let mut unsaid = streams.into_iter();
-    let mut open = 0_usize;
-    loop {
-        // A few at a time, so that neither side waits for the other.
-        while open < 50 {
-            let Some(stream_id) = unsaid.next() else { break };
-            let params = json!({ "stream_id": stream_id, "after": 0 });
-            let command = json!({ "id": stream_id, "cmd": "subscribe", "params": params });
-            say.send(Message::text(command.to_string())).await?;
-            open += 1;
-        }
-        let Message::Text(text) = hear.next().await.context("the WebSocket was closed")?? else { continue };
-        let pushed: Pushed<'_> = serde_json::from_str(&text)?;
-        match (pushed.r#type, pushed.stream_id) {
-            ("event", Some(stream)) => first_events.record(stream.to_owned(), Instant::now()),
-            ("success", _) => open = open.saturating_sub(1),
-            ("error", _) => bail!("the WebSocket says {text}"),
-            _ => {}
-        }
     }
 }
