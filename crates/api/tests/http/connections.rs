@@ -30,7 +30,7 @@ async fn missing_or_slow_request_head_closes_the_connection() {
 
 #[tokio::test]
 async fn idle_connection_is_closed() {
-    let app = TestApp::with(|of| of.serve.idle_timeout = Duration::from_millis(300)).await;
+    let app = TestApp::with(|of| of.serve.idle_timeout = Duration::from_secs(3)).await;
     let mut raw = Raw::connect(&app).await;
     for _ in 0..3 {
         raw.send(&format!("{}\r\n", head("GET", "/version"))).await;

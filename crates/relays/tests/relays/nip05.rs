@@ -26,7 +26,7 @@ async fn ask(service: &Service, identifier: &str) -> Option<Nip05Answer> {
 async fn named_by(script: impl Fn(&str) -> Said + Send + Sync + 'static) -> Option<PublicKey> {
     let (web, _) = Web::start(false, script).await;
     let mut plan = Plan::new(&[]);
-    plan.directory.domain_within = Duration::from_secs(2);
+    plan.directory.domain_within = Duration::from_secs(10);
     let answer = ask(&plan.start().await, &web.identifier("bob")).await;
     assert!(web.requests() > 0, "it was asked");
     answer.map(|answer| answer.pubkey)

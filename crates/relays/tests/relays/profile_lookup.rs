@@ -109,10 +109,10 @@ async fn slow_and_dead_relays_delay_look_ups_only_briefly() {
 
     // No relay that the user named responds: waited for, up to the limit.
     let mut plan = Plan::new(&[good.url()]);
-    plan.directory.relays_within = Duration::from_secs(2);
+    plan.directory.relays_within = Duration::from_secs(8);
     let service = plan.serve().await;
     service.tell(&user.public_key(), &[hanging.url()]);
     let start = Instant::now();
     assert_eq!(service.name(&user.public_key()).await, "jane");
-    assert!(start.elapsed() >= Duration::from_millis(1900));
+    assert!(start.elapsed() >= Duration::from_millis(7900));
 }

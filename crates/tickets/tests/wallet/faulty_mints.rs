@@ -107,7 +107,7 @@ async fn a_mint_that_refuses_its_own_keyset_is_not_asked_without_end() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn worthless_signatures_are_never_a_success() {
     let (world, proxy) = faulty_world().await;
-    let wallet = world.impatient(1_500, 1_500).await;
+    let wallet = world.impatient(5_000, 6_000).await;
     let token = world.token(&wallet, "sat", 9).await;
     for route in [MintRoute::Swap, MintRoute::Restore] {
         proxy.set(route, Fault::False(FalseResponse::WrongDleq));

@@ -63,13 +63,15 @@ async fn lock_that_is_not_free_is_an_error_in_time() {
     commit_done(&*store, create(id(1))).await;
     let (server, database) = (place.server, place.database.clone());
     let locker = tokio::task::spawn_blocking(move || {
-        server.psql(&database, "BEGIN; LOCK TABLE events IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(3); COMMIT")
+        server.psql(&database, "BEGIN; LOCK TABLE events IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(600); COMMIT")
     });
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    let locked = "SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation = 'events'::regclass AND granted";
+    until("the lock", async || place.psql(locked).await == "1").await;
     let append = || Commit { events: vec![event(1)], ..step(id(1), 1) };
     let error = store.commit(append()).await.unwrap_err();
     assert!(chain(&error).contains("a lock was not free in time"), "{}", chain(&error));
-    locker.await.unwrap();
+    place.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(600)%' AND pid <> pg_backend_pid()").await;
+    locker.await.unwrap_err();
     commit_done(&*store, append()).await;
 }
 
@@ -99,38 +101,45 @@ async fn ended_connections_are_replaced() {
 async fn restart_of_the_server_loses_nothing() {
     let mut server = tokio::task::spawn_blocking(PostgresServer::start).await.unwrap();
     let options =
-        PostgresOptions { timeout: Duration::from_secs(2), ..PostgresOptions::new(server.url("postgres").into()) };
+        PostgresOptions { timeout: Duration::from_secs(10), ..PostgresOptions::new(server.url("postgres").into()) };
     let lease = Lease::connect(&options).await.unwrap();
     let held = acquire(&lease, Duration::from_secs(600)).await;
     let store = Arc::new(PostgresStore::open(&options, held.epoch).await.unwrap());
     let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let acknowledged = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let more = async || {
+        let before = acknowledged.load(std::sync::atomic::Ordering::Relaxed);
+        let is_more = async || acknowledged.load(std::sync::atomic::Ordering::Relaxed) > before + 16;
+        until("commits go on", is_more).await;
+    };
     let mut workers = tokio::task::JoinSet::new();
     for worker in 0..8 {
-        let (store, stop) = (Arc::clone(&store), Arc::clone(&stop));
+        let (store, stop, acknowledged) = (Arc::clone(&store), Arc::clone(&stop), Arc::clone(&acknowledged));
         workers.spawn(async move {
             let (mut done, mut number) = (Vec::new(), worker * 100_000);
             while !stop.load(std::sync::atomic::Ordering::Relaxed) {
                 number += 1;
                 match store.commit(create(id(number))).await {
-                    Ok(_) => done.push(number),
+                    Ok(_) => {
+                        done.push(number);
+                        acknowledged.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    }
                     Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
                 }
             }
             done
         });
     }
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    more().await;
     let server = tokio::task::spawn_blocking(move || {
         server.stop();
         server.restart();
         server
     });
     let server = server.await.unwrap();
-    until("work goes on", async || store.check().await.is_ok()).await;
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    more().await;
     stop.store(true, std::sync::atomic::Ordering::Relaxed);
     let done: Vec<_> = workers.join_all().await.into_iter().flatten().collect();
-    assert!(done.len() > 16, "{}", done.len());
     for number in done {
         assert!(store.operation(id(number)).await.unwrap().is_some(), "{number}");
     }

@@ -81,19 +81,18 @@ impl Look {
                     settle(browser, reload).await;
                     assert_eq!(browser.accessibility_faults().await, [] as [&str; 0], "{name} {width}");
                     assert_eq!(browser.overflow().await, json!(0), "{name} {width}");
-                    for features in [
-                        &[("prefers-color-scheme", "dark"), ("prefers-reduced-motion", "reduce")][..],
-                        &[("forced-colors", "active")],
-                    ] {
-                        // These change the look of what is there.
-                        browser.prefer(features).await;
-                        assert_eq!(browser.contrast_faults().await, [] as [&str; 0], "{name} {width} {features:?}");
-                        assert_eq!(browser.overflow().await, json!(0), "{name} {width} {features:?}");
-                        if features.len() > 1 {
-                            let moves = "[...document.querySelectorAll('*')].some(element =>
-                                getComputedStyle(element, '::before').animationName !== 'none')";
-                            assert_eq!(browser.evaluate(moves).await, json!(false), "{name} moves");
-                        }
+                }
+                // These change the look of what is there, and not by the size of the window.
+                for features in [
+                    &[("prefers-color-scheme", "dark"), ("prefers-reduced-motion", "reduce")][..],
+                    &[("forced-colors", "active")],
+                ] {
+                    browser.prefer(features).await;
+                    assert_eq!(browser.contrast_faults().await, [] as [&str; 0], "{name} {features:?}");
+                    if features.len() > 1 {
+                        let moves = "[...document.querySelectorAll('*')].some(element =>
+                            getComputedStyle(element, '::before').animationName !== 'none')";
+                        assert_eq!(browser.evaluate(moves).await, json!(false), "{name} moves");
                     }
                 }
                 // Text of twice the size, in a window of half a desktop.
