@@ -7,72 +7,21 @@
 //! | a token, key or cookie is used where it does not belong | here only the cookie is accepted, and nowhere else |
 //! | a session goes on after its end, or after the operator was removed | each request finds both anew; event streams end with the session |
 
-use std::net::IpAddr;
-use std::sync::Arc;
-
 use axum::extract::{Path, Request, State};
 use axum::routing::{delete, get};
 use axum::{Extension, Json, Router};
-use http::header::ORIGIN;
-use http::{HeaderMap, StatusCode};
-use ipnet::IpNet;
+use http::StatusCode;
 use serde::Serialize;
-use url::Url;
 use usher_engine::access::{OperatorClient, Scope, SessionView};
 
 use crate::ApiState;
 use crate::auth::Authorization;
+use crate::console_options::USHER_CONSOLE;
 use crate::peer_address::ClientAddress;
 use crate::problem::{ErrorCode, Problem};
 
 /// Where the endpoints of the API are for the console.
 pub(crate) const API: &str = "/console/api";
-
-/// The header of requests that the operator has caused. Another site cannot send it.
-const USHER_CONSOLE: &str = "usher-console";
-
-/// Reads the secret of a session from the cookies of a request.
-type SecretReader = Arc<dyn Fn(&HeaderMap) -> Option<String> + Send + Sync>;
-
-/// The options of the console.
-#[derive(Clone)]
-pub struct ConsoleOptions {
-    /// How a browser reaches the service (`pages.public_url`).
-    pub public_url: Url,
-    /// The networks from which the console can be used (`console.networks`); all if there are none.
-    pub networks: Vec<IpNet>,
-    /// Reads the secret of a session from the cookies of a request.
-    pub secret: SecretReader,
-    /// The service's name.
-    pub service: Option<String>,
-    /// The currency in which amounts are shown, too (`pages.show_currency`).
-    pub currency: Option<String>,
-}
-
-impl ConsoleOptions {
-    /// The path of the public URL, unless it is the root.
-    pub(crate) fn base(&self) -> Option<String> {
-        Some(self.public_url.path().trim_end_matches('/').to_owned()).filter(|base| !base.is_empty())
-    }
-
-    fn admits(&self, client: Option<IpAddr>) -> bool {
-        self.networks.is_empty()
-            || client.is_some_and(|client| self.networks.iter().any(|network| network.contains(&client.to_canonical())))
-    }
-
-    /// Whether a request comes from a page of the console. A change must say so; a read must not say otherwise.
-    fn is_own(&self, request: &Request) -> bool {
-        let headers = request.headers();
-        let own = self.public_url.origin().ascii_serialization();
-        let all = |name: &str, expected: &str| {
-            let mut values = headers.get_all(name).iter();
-            values.all(|value| value.as_bytes() == expected.as_bytes())
-        };
-        let is_said = headers.contains_key("sec-fetch-site") || headers.contains_key(ORIGIN);
-        let may_change = is_said && headers.get(USHER_CONSOLE).is_some_and(|value| value == "1");
-        all("sec-fetch-site", "same-origin") && all(ORIGIN.as_str(), &own) && (request.method().is_safe() || may_change)
-    }
-}
 
 /// The operator of a request, by the cookie of the session.
 ///

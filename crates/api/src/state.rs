@@ -19,7 +19,7 @@ use crate::auth::ApiTokens;
 use crate::auth_failure_throttle::AuthFailureThrottle;
 use crate::client_places::ClientPlaces;
 use crate::connection_table::ConnectionTable;
-use crate::console::ConsoleOptions;
+use crate::console_options::ConsoleOptions;
 use crate::global_rate_limit::GlobalRateLimit;
 use crate::idempotency_queue::IdempotencyQueue;
 use crate::key_rate_limit::KeyRateLimits;

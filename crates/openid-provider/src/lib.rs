@@ -36,6 +36,7 @@ mod claims;
 mod cleanup;
 mod client;
 mod client_authentication;
+mod client_changes;
 mod clients;
 mod consent;
 mod control;

@@ -19,6 +19,7 @@ fn operations(document: &OpenApi) -> Vec<(&'static str, String, bool)> {
             .replace("{channel_id}", "ab")
             .replace("{currency}", "x")
             .replace("{kid}", "x")
+            .replace("{client_id}", "x")
             .replace("{key_id}", "x")
             .replace("{key}", "x")
             .replace("{id}", "subscriptions:0");

@@ -1,19 +1,21 @@
 //! API keys: secrets that may do less than `auth.auth_token`. What a key may do is its [`Terms`]; [`KeyRing`] has all keys in
 //! memory, so that no request waits for the store. [`Operators`] are people, whose sessions are used like keys.
 
+mod key_error;
 mod operator_sessions;
 mod operators;
 mod ring;
+mod role;
 mod scope;
 mod secret;
 mod terms;
 mod validity;
 
+pub use key_error::KeyError;
 pub use operator_sessions::{LONGEST_SESSION, OpenSession, OperatorSessions, SessionView};
-pub use operators::{
-    AcceptError, Invitation, MAX_OPERATOR_NAME, Operator, Operators, Role, is_operator_name, operator_id,
-};
-pub use ring::{AcceptedSecret, KeyError, KeyRing, KeyView, MAX_KEYS, MAX_OVERLAP, NewSecret, OperatorClient};
+pub use operators::{AcceptError, Invitation, MAX_OPERATOR_NAME, Operator, Operators, is_operator_name, operator_id};
+pub use ring::{AcceptedSecret, KeyRing, KeyView, MAX_KEYS, MAX_OVERLAP, NewSecret, OperatorClient};
+pub use role::Role;
 pub use scope::Scope;
 pub use secret::{KeySecret, SECRET_PREFIX};
 pub use terms::{NewKeyRequest, ScopeWord, Terms};

@@ -14,9 +14,9 @@ use usher_protocol::text;
 use super::secret::digest_of;
 use super::terms::MAX_NAME;
 use super::validity::End;
-use super::{KeySecret, NewKeyRequest, OpenSession, Operator, Operators, Scope, Terms};
+use super::{KeyError, KeySecret, NewKeyRequest, OpenSession, Operator, Operators, Scope, Terms};
 use crate::ports::{Clock, KeyId, KeyStore, Randomness, SecretDigest, StoreError, StoredKey};
-use crate::{FieldError, FieldErrors, Origin, Requester, UnixMillis};
+use crate::{FieldErrors, Origin, Requester, UnixMillis};
 
 /// Most keys.
 pub const MAX_KEYS: usize = 1_000;
@@ -29,20 +29,6 @@ const NOTED_EVERY: Duration = Duration::from_secs(60);
 
 /// How often expiries are checked while any is pending, because the wall clock may be set.
 const ENDS_SEEN_EVERY: Duration = Duration::from_secs(1);
-
-/// Why a key was not changed.
-#[derive(Debug, thiserror::Error)]
-pub enum KeyError {
-    /// There is no such key.
-    #[error("there is no such key")]
-    NotFound,
-    /// The request is invalid, or not allowed for this client.
-    #[error("the key may not be had")]
-    Refused(Vec<FieldError>),
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
 
 /// The keys of the service.
 pub struct KeyRing {

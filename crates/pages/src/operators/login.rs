@@ -16,7 +16,7 @@ use usher_protocol::PublicKey;
 use usher_protocol::keys::npub;
 
 use super::area::Area;
-use super::purpose::Purpose;
+use super::purpose::{Purpose, field};
 use super::state::{OperatorsState, session_secret, with_own_forms};
 use crate::browser::{FetchInitiator, fetch_initiator, is_certainly_own_form, login_cookies, shown_logins};
 use crate::login::set_cookies;
@@ -207,11 +207,6 @@ pub(crate) async fn enter(state: &OperatorsState, visit: &Visit, why: LoggedOut,
             next: &purpose.path_in(&state.path()),
         },
     ))
-}
-
-pub(crate) fn field(form: &str, name: &str) -> String {
-    let mut fields = url::form_urlencoded::parse(form.as_bytes());
-    fields.find(|(field, _)| field == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
 }
 
 /// The page for an invitation that cannot be accepted.

@@ -1,7 +1,5 @@
 //! Why an operator logs in.
 
-use super::login::field;
-
 /// Longest address to which a login returns, in bytes.
 const MAX_NEXT: usize = 1_000;
 
@@ -44,6 +42,12 @@ impl Purpose {
         });
         if rest.is_some() { self.next.clone() } else { area.to_owned() }
     }
+}
+
+/// The value of a field of a form; empty if it has none with this name.
+pub(crate) fn field(form: &str, name: &str) -> String {
+    let mut fields = url::form_urlencoded::parse(form.as_bytes());
+    fields.find(|(field, _)| field == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
 /// The schemas that describe the data of events of this type.
 fn forms(kind: &str) -> Vec<&'static Value> {
     let forms = schema("#/components/schemas/EventData")["anyOf"].as_array().expect("forms").iter();
-    let forms = forms.map(|form| schema(form["$ref"].as_str().expect("a reference")));
+    let forms = forms.map(|form| form["$ref"].as_str().map_or(form, schema));
     forms.filter(|form| form["description"].as_str().unwrap().starts_with(&format!("Data of `{kind}`"))).collect()
 }
 
