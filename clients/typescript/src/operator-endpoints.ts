@@ -45,6 +45,43 @@ export class OperatorEndpoints {
     return this.#http.call("DELETE", "/relays", { relay }, options);
   }
 
+  /** The configuration with which the service runs, without secrets. */
+  settings(options?: CallOptions): Promise<Schemas["Settings"]> {
+    return this.#http.call("GET", "/settings", undefined, options);
+  }
+
+  /** What is kept of a user. While `next` is not `null`, continue with it as `after`. */
+  user(mainKey: string, after?: string, options?: CallOptions): Promise<Schemas["User"]> {
+    return this.#http.call("GET", `/users/${segment(mainKey)}${query({ after })}`, undefined, options);
+  }
+
+  /** Lists the apps that log users in with OpenID Connect. */
+  oidcClients(options?: CallOptions): Promise<Schemas["OidcClients"]> {
+    return this.#http.call("GET", "/oidc/clients", undefined, options);
+  }
+
+  /** Stores an app that logs users in with OpenID Connect. Its `secret` is shown this once. */
+  createOidcClient(
+    request: Schemas["CreateOidcClientRequest"],
+    options?: CallOptions,
+  ): Promise<Schemas["OidcClientWithSecret"]> {
+    return this.#http.call("POST", "/oidc/clients", request, options);
+  }
+
+  /** Changes a stored app. */
+  changeOidcClient(
+    clientId: string,
+    request: Schemas["ChangeOidcClientRequest"],
+    options?: CallOptions,
+  ): Promise<Schemas["OidcClientWithSecret"]> {
+    return this.#http.call("PATCH", `/oidc/clients/${segment(clientId)}`, request, options);
+  }
+
+  /** Deletes a stored app, with its tokens and users' consents. */
+  deleteOidcClient(clientId: string, options?: CallOptions): Promise<Schemas["OidcClientDeleted"]> {
+    return this.#http.call("DELETE", `/oidc/clients/${segment(clientId)}`, undefined, options);
+  }
+
   /** Lists which users have let which apps log them in with OpenID Connect. */
   oidcConsents(
     filter: { after?: string; limit?: number } = {},
@@ -194,6 +231,11 @@ export class OperatorEndpoints {
     options?: CallOptions,
   ): List<Schemas["WebhookDeliveries"], Schemas["WebhookDelivery"]> {
     return list(this.#http, "/webhooks/deliveries", filter, options, (page) => page.deliveries);
+  }
+
+  /** Posts a test event to the webhook. */
+  testWebhook(options?: CallOptions): Promise<Schemas["WebhookTested"]> {
+    return this.#http.call("POST", "/webhooks/test", undefined, options);
   }
 
   /** Sends a webhook delivery again. */
