@@ -12,8 +12,8 @@ pub(crate) const STATIC_TOKEN: &str = "door";
 /// What was told on the reusable login's stream, by key.
 #[derive(Debug, Default)]
 pub(crate) struct ReusableLoginRecord {
-    /// Those that were named and have no outcome yet, and at how many logins: a user may scan the page and the poster.
-    named: BTreeMap<String, usize>,
+    /// Those that were named and have no outcome yet.
+    named: BTreeSet<String>,
     /// How often each was approved.
     approved: BTreeMap<String, usize>,
     /// The challenges that each user has approved, of the reusable login and of others.
@@ -28,6 +28,6 @@ impl ReusableLoginRecord {
 
     /// The keys that were named and have no outcome.
     pub(crate) fn without_outcome(&self) -> impl Iterator<Item = &String> {
-        self.named.keys()
+        self.named.iter()
     }
 }

@@ -31,17 +31,13 @@ impl State {
             return self.violation("one-outcome-each", "an event at the reusable login is of nobody");
         };
         if event_type == EventType::KeyHandshake {
-            *self.invariants.reusable_login.named.entry(key).or_default() += 1;
+            self.invariants.reusable_login.named.insert(key);
             return;
         }
         if data.get("method").and_then(Value::as_str).is_none() {
             self.violation("one-outcome-each", &format!("{status} of {key} has no method"));
         }
-        let named = &mut self.invariants.reusable_login.named;
-        let logins = named.remove(&key).unwrap_or_default();
-        if logins > 1 {
-            named.insert(key.clone(), logins - 1);
-        } else if logins == 0 {
+        if !self.invariants.reusable_login.named.remove(&key) {
             self.violation("one-outcome-each", &format!("{status} of {key}, who has an outcome already"));
         }
         if status == "approved" {
