@@ -162,7 +162,7 @@ impl Provider {
             Ok(url) if matches!(url.scheme(), "http" | "https") => format!("{}/", url.origin().ascii_serialization()),
             _ => self.address(request, &Outcome::Error(OVER)),
         };
-        let link = visit.texts.go_to(&self.client_name(request));
+        let link = visit.texts.go_to(self.client_name(request));
         message_page(visit, StatusCode::NOT_FOUND, &visit.texts.over, None, Some((&link, &address)))
     }
 
