@@ -55,6 +55,21 @@ export class OperatorEndpoints {
     return this.#http.call("GET", `/users/${segment(mainKey)}${query({ after })}`, undefined, options);
   }
 
+  /** The people who use the console, and invitations that nobody has accepted. */
+  operators(options?: CallOptions): Promise<Schemas["OperatorList"]> {
+    return this.#http.call("GET", "/operators", undefined, options);
+  }
+
+  /** Invites a person to the console. The link is good once, and for an hour. */
+  inviteOperator(request: Schemas["NewOperator"], options?: CallOptions): Promise<Schemas["NewInvitation"]> {
+    return this.#http.call("POST", "/operators/invitations", request, options);
+  }
+
+  /** Removes an operator, and ends their sessions. */
+  removeOperator(key: string, options?: CallOptions): Promise<Schemas["OperatorRemoved"]> {
+    return this.#http.call("DELETE", `/operators/${segment(key)}`, undefined, options);
+  }
+
   /** Lists the apps that log users in with OpenID Connect. */
   oidcClients(options?: CallOptions): Promise<Schemas["OidcClients"]> {
     return this.#http.call("GET", "/oidc/clients", undefined, options);
