@@ -8,7 +8,7 @@ use usher_protocol::PublicKey;
 
 use crate::kernel::core::Core;
 use crate::kernel::user_erasure::{BATCH, SEARCH_TIME, SearchedUntil, user_of};
-use crate::ports::{StoreError, StoredOperation, UserRecords};
+use crate::ports::{LoginFilter, LoginSubject, StoreError, StoredOperation, UserRecords};
 use crate::registry::Operation;
 use crate::{Requester, StreamId, UnixMillis};
 
@@ -48,6 +48,15 @@ impl UserView {
             .chain(records.relays_at)
             .collect();
         times.into_iter().for_each(|at| view.note(at));
+        if after.is_none() {
+            // They stay longer than the streams.
+            let filter = LoginFilter { of: Some(LoginSubject::User(*main_key)), ..LoginFilter::default() };
+            let ended = core.store.login_records(&Requester::Service, filter, None, None, MOST_FOUND).await?.0;
+            for login in ended {
+                view.note(login.position.0);
+                view.logins.insert(login.stream_id);
+            }
+        }
         let (key, began) = (main_key.to_hex(), core.clock.monotonic());
         let (mut next, mut looked_at) = (Some(after.unwrap_or(SearchedUntil::Operation(None))), BTreeSet::new());
         while let Some(after) = next {
