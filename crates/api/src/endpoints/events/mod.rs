@@ -33,5 +33,5 @@ pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
             Audit::BeforeAndAfter,
             handler!(retry_webhook_delivery::retry_webhook_delivery),
         )
-        .endpoint(Scope::Admin.of_service(), Audit::Once, handler!(test_webhook::test_webhook))
+        .endpoint(Scope::Admin.of_service().for_support(), Audit::Once, handler!(test_webhook::test_webhook))
 }
