@@ -46,7 +46,12 @@ struct InDatabase {
 /// In a database of a server that ends with this process.
 pub(crate) async fn postgres() -> impl Subject {
     let place = Place::new().await;
-    let options = PostgresOptions { readers: 2, ..PostgresOptions::new(place.server.url(&place.database).into()) };
+    let options = PostgresOptions {
+        readers: 2,
+        // Many tests at once share the server.
+        timeout: Duration::from_secs(60),
+        ..PostgresOptions::new(place.server.url(&place.database).into())
+    };
     let lease = Lease::connect(&options).await.unwrap();
     let epoch = acquire(&lease, Duration::from_secs(3600)).await.epoch;
     let store = Arc::new(PostgresStore::open(&options, epoch).await.unwrap());
