@@ -1,5 +1,7 @@
 //! Reusable logins: many users at one URL, each with an outcome of their own on its stream, also across crashes.
 
+use usher_testing::ports::{COMMITS, CREATIONS};
+
 use crate::common::*;
 
 #[tokio::test]
@@ -62,6 +64,33 @@ async fn static_token_is_one_login_or_handshake_and_contradictions_are_refused()
     assert_eq!(field(refused), "/no_request");
 }
 
+/// The process dies after a commit, before anybody has learned of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_lost_or_told_twice_when_the_service_dies_after_a_commit() {
+    let first = Running::new().await;
+    let login = poster(&first).await;
+    first.faults.hold_results(COMMITS);
+    first.receive(1, &user(1), handshake("poster", &[])).await;
+    first.faults.held(1).await;
+
+    let mut second = first.beside().await;
+    // The wallet's handshake again, as a relay may deliver it.
+    second.receive(1, &user(1), handshake("poster", &[])).await;
+    let asked = challenge_for(&mut second, 1).await;
+    assert_eq!(events(&second, login.stream_id, 1).await, [named(1)]);
+    second.faults.hold_results(COMMITS);
+    second.receive(2, &user(1), approval(&asked)).await;
+    second.faults.held(1).await;
+
+    let third = second.beside().await;
+    third.receive(2, &user(1), approval(&asked)).await;
+    third.receive(3, &user(1), approval(&asked)).await;
+    let seen = child(&third, &login).await;
+    assert_eq!(state(&third, &seen).await, Some(LoginState::Waiting));
+    assert_eq!(events(&third, login.stream_id, 2).await, [named(1), approved(1)]);
+    assert_eq!(third.engine.handshakes().list(&Requester::Service, None, 10).await.unwrap().items[0].accepted, 1);
+}
+
 /// Waits for the end of a login: whether it has a page then.
 async fn until_over(usher: &Running, child: &ChildLogin, is_left: bool) {
     let end = is_left.then_some(LoginState::Expired);
@@ -107,6 +136,27 @@ async fn closed_login_ends_what_is_under_way_silently() {
         let page = usher.read(old.stream_id, 0).await;
         assert!(page.done && page.events.len() == 2);
     }
+}
+
+/// The scan is committed, and the page's request comes before anybody has learned of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn user_who_begins_twice_at_the_same_moment_has_one_outcome() {
+    let usher = Running::new().await;
+    let store = usher.faults.clone();
+    let poster = poster(&usher).await;
+    let seen = child(&usher, &poster).await;
+    let proof = sign(&usher, &seen, 1).await;
+    store.hold_results(CREATIONS);
+    usher.receive(1, &user(1), handshake("poster", &[])).await;
+    store.held(1).await;
+    prove(&usher.engine, &seen, &proof).await.unwrap();
+    store.work();
+    until("no login is open", async || usher.engine.open_streams() == 2).await;
+    usher.clock.turn(Duration::from_secs(900));
+    a_moment().await;
+    let told = events(&usher, poster.stream_id, 3).await;
+    let by_extension = json!({ "status": "approved", "main_key": key(1), "method": "extension" });
+    assert_eq!(told, [named(1), named(1), ("StatusUpdate".to_owned(), by_extension)]);
 }
 
 /// The URL is closed while a reply is being committed: the login has not happened unless the app can read it.
