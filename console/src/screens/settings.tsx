@@ -46,6 +46,8 @@ const textOf = (value: unknown) => (typeof value === "string" ? value : JSON.str
 /** The line of `config.toml` that sets a key. */
 function lineOf(key: string, value: unknown): string {
   const at = key.lastIndexOf(".");
+  // Outside of all tables is a list of tables.
+  if (at < 0) return `[[${key}]]\n…`;
   const shown = !isSet(value) || value === "set" ? '"…"' : Array.isArray(value) || typeof value !== "object" ? JSON.stringify(value) : "…";
   return `[${key.slice(0, at)}]\n${key.slice(at + 1)} = ${shown}`;
 }

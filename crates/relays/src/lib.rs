@@ -21,6 +21,7 @@
 
 mod added_relay_backlog;
 mod conversation_keys;
+mod direct_message;
 mod event_verifier;
 mod handshake_sources;
 mod identity;
@@ -51,6 +52,7 @@ mod service_profile;
 mod session;
 mod shared_state;
 
+pub use direct_message::{DirectMessageError, send_direct_message};
 pub use identity::Identity;
 pub use metrics::{MetricsSnapshot, Refusal};
 pub use options::{Limits, RelayOptions, Timing};

@@ -119,7 +119,8 @@ impl RelayAddress {
         &self.url
     }
 
-    pub(crate) fn host(&self) -> Host<&str> {
+    /// The host, without the rest of the address, which may be a secret.
+    pub fn host(&self) -> Host<&str> {
         self.url.host().unwrap_or(Host::Domain(""))
     }
 

@@ -112,6 +112,9 @@ pub enum Command {
     /// Shows and verifies the audit log: who changed what.
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// Tests the notices to the operator.
+    #[command(subcommand)]
+    Notices(NoticesCommand),
     /// Erases what is stored of a user.
     ///
     /// Asks the running service of the data directory.
@@ -395,6 +398,15 @@ pub enum CopyDirection {
     Postgres,
     /// The file of database.path; the database of database.url is copied.
     Sqlite,
+}
+
+/// `usher notices …`
+#[derive(Debug, Subcommand)]
+pub enum NoticesCommand {
+    /// Sends a test message to each target of the configuration, and says which accepted it.
+    ///
+    /// It needs no running service. Exit code 0: all did.
+    Test,
 }
 
 /// `usher users …`

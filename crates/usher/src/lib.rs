@@ -10,10 +10,12 @@ pub mod database;
 pub mod doctor;
 pub mod failure;
 mod identity;
+mod last_backup;
 mod lightning_backend;
 pub mod local_instance;
 pub mod logging;
 mod moved_clock;
+mod notices;
 pub mod notify;
 mod openid;
 pub mod output;
@@ -84,6 +86,7 @@ pub fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Keys(keys) => command::keys::run(&keys, cli.data_dir),
         Command::Console(console) => command::console::run(&console, cli.data_dir),
         Command::Audit(audit) => command::audit::run(&audit, cli.data_dir),
+        Command::Notices(notices) => command::notices::run(&notices, cli.data_dir),
         Command::Users(users) => command::users::run(&users, cli.data_dir),
         Command::Key(key) => command::key::run(key, cli.data_dir),
         Command::Config(config) => command::config::run(&config, cli.data_dir),

@@ -35,6 +35,7 @@ use crate::failure::Failure;
 use crate::identity::identity;
 use crate::lightning_backend::{self, EmbeddedNode};
 use crate::local_instance::AddressFile;
+use crate::notices::Notices;
 use crate::openid::{self, EngineLogins};
 use crate::process::passed_on;
 use crate::profile_directory;
@@ -188,6 +189,19 @@ impl Service {
         }
         let tokens = tokens(config);
         let settings = Arc::new(Mutex::new(config.settings.clone()));
+        let status = Arc::new(Parts {
+            engine: Arc::clone(&engine),
+            store: Arc::clone(&store),
+            relays: Arc::clone(&pool),
+            tickets: Arc::clone(&tickets),
+            rates,
+            webhook: webhook.clone(),
+            settings: Arc::clone(&settings),
+        });
+        let (parts, data) = (Arc::clone(&status), data_dir.to_owned());
+        if let Some(notices) = Notices::load(config, parts, Arc::clone(&clock), data, gate).await? {
+            operations.tasks.spawn(notices.run(operations.stop.clone()));
+        }
         let state = ApiState::new(ApiParts {
             engine: Arc::clone(&engine),
             tokens: tokens.clone(),
@@ -199,15 +213,7 @@ impl Service {
             is_development,
             directory,
             relays: Arc::new(RelayManager::new(Arc::clone(&pool), roster, store.clone())),
-            status: Arc::new(Parts {
-                engine: Arc::clone(&engine),
-                store: Arc::clone(&store),
-                relays: pool,
-                tickets: Arc::clone(&tickets),
-                rates,
-                webhook: webhook.clone(),
-                settings: Arc::clone(&settings),
-            }),
+            status,
             clock,
             randomness,
             tasks: http.tasks.clone(),

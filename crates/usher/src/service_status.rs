@@ -27,7 +27,7 @@ use self::measures::{gauge, number};
 use crate::process;
 
 /// Time limit of the store: half of what probes usually wait.
-const TIMEOUT: Duration = Duration::from_secs(5);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Most units with their own label.
 const MAX_UNITS: usize = 20;
@@ -117,7 +117,7 @@ impl Parts {
     }
 
     /// `None` unless the service runs the node itself.
-    async fn lightning_node_state(&self) -> Option<NodeState> {
+    pub(crate) async fn lightning_node_state(&self) -> Option<NodeState> {
         let node = self.engine.lightning_node()?;
         tokio::time::timeout(TIMEOUT, node.state()).await.ok()?.ok()
     }

@@ -111,10 +111,28 @@ impl HttpWebhookSender {
         self.signer.read().last_uses()
     }
 
+    /// Posts a JSON text that is no event, in the same way. `id` is visible ASCII without a full stop, the same in each
+    /// attempt.
+    pub async fn post_message(&self, id: &str, body: String, now: UnixMillis) -> Posted {
+        let answer = match self.request(id, body, now) {
+            Ok(request) => {
+                let sent = self.client.send(request).await;
+                sent.map_err(|error| failure_reason::of_failure(&error, self.timeout))
+            }
+            // Only if the id cannot be in a header.
+            Err(_) => Err("the request can't be made".to_owned()),
+        };
+        let response = match answer {
+            Ok(response) => response,
+            Err(reason) => return Posted::Refused { http_status: None, reason, retry_after: None },
+        };
+        let posted = outcome(&response, now);
+        discard(response).await;
+        posted
+    }
+
     /// The request of one attempt; only the time and the signatures differ between attempts.
-    fn request(&self, stream: StreamId, event: &Event, now: UnixMillis) -> Result<Request<Bytes>, http::Error> {
-        let body = message::body(stream, event);
-        let id = message::id(stream, event);
+    fn request(&self, id: &str, body: String, now: UnixMillis) -> Result<Request<Bytes>, http::Error> {
         let timestamp = now.secs().to_string();
         let signer = Arc::clone(&self.signer.read());
         signer.note_use(now);
@@ -122,13 +140,13 @@ impl HttpWebhookSender {
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "*/*")
             .header(USER_AGENT, self.user_agent.clone())
-            .header("x-service-event-id", &id)
-            .header("webhook-id", &id)
+            .header("x-service-event-id", id)
+            .header("webhook-id", id)
             .header("webhook-timestamp", &timestamp);
         if let Some(signature) = signer.service_signature(body.as_bytes()) {
             request = request.header("x-service-signature", signature);
         }
-        if let Some(signature) = signer.standard_signature(&id, &timestamp, body.as_bytes()) {
+        if let Some(signature) = signer.standard_signature(id, &timestamp, body.as_bytes()) {
             request = request.header("webhook-signature", signature);
         }
         if let Some(authorization) = &self.authorization {
@@ -141,21 +159,7 @@ impl HttpWebhookSender {
 #[async_trait]
 impl WebhookSender for HttpWebhookSender {
     async fn post(&self, stream: StreamId, event: &Event, now: UnixMillis) -> Posted {
-        let answer = match self.request(stream, event, now) {
-            Ok(request) => {
-                let sent = self.client.send(request).await;
-                sent.map_err(|error| failure_reason::of_failure(&error, self.timeout))
-            }
-            // Unreachable: all parts are valid.
-            Err(_) => Err("the request can't be made".to_owned()),
-        };
-        let response = match answer {
-            Ok(response) => response,
-            Err(reason) => return Posted::Refused { http_status: None, reason, retry_after: None },
-        };
-        let posted = outcome(&response, now);
-        discard(response).await;
-        posted
+        self.post_message(&message::id(stream, event), message::body(stream, event), now).await
     }
 }
 

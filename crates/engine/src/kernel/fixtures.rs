@@ -299,6 +299,7 @@ partly! {
         forget_unused_passkeys(before: UnixMillis, limit: usize) -> usize;
         payment_records(filter: PaymentFilter, after: Option<StreamId>, limit: usize) -> Vec<BookedPayment>;
         newest_payments(search: &PaymentSearch, filter: PaymentFilter, before: Option<PaymentPosition>, limit: usize) -> Vec<BookedPayment>;
+        large_payments(above: u64, from: UnixMillis, limit: usize) -> Vec<BookedPayment>;
         payment_record(id: StreamId) -> Option<BookedPayment>;
         refunded(payment: StreamId) -> u64;
         is_paid(hash: PaymentHash) -> bool;

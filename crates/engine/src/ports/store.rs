@@ -106,6 +106,15 @@ pub trait Store: UserStore + AuditStore {
         limit: usize,
     ) -> Result<Vec<BookedPayment>, StoreError>;
 
+    /// At most `limit` payments in the books of more than `above` millisats that were settled at `from` or later, the first
+    /// one first, without damaged ones.
+    async fn large_payments(
+        &self,
+        above: u64,
+        from: UnixMillis,
+        limit: usize,
+    ) -> Result<Vec<BookedPayment>, StoreError>;
+
     /// A payment in the books.
     async fn payment_record(&self, id: StreamId) -> Result<Option<BookedPayment>, StoreError>;
 

@@ -240,6 +240,7 @@ macro_rules! store_conformance {
                 a_payment_is_booked_once_and_outlives_its_operation
                 payments_are_listed_in_pages_by_time_and_status
                 payments_are_searched_from_the_last_by_key_and_time
+                large_payments_are_found_by_the_time_of_their_settlement
                 old_payments_leave_the_books_unless_they_are_open
                 an_invoice_is_known_as_paid_once_a_payment_of_it_is
                 refunds_are_summed_up_unless_they_were_not_paid

@@ -257,3 +257,28 @@ pub async fn payments_are_searched_from_the_last_by_key_and_time(store: &dyn Ful
         assert_eq!(streams.iter().map(|payment| payment.stream_id).collect::<Vec<_>>(), expected);
     }
 }
+
+/// By when they were settled, whenever they were requested; open and unpaid ones are none.
+pub async fn large_payments_are_found_by_the_time_of_their_settlement(store: &dyn FullStore) {
+    let (paid, open) = (PaymentRecordStatus::Paid, PaymentRecordStatus::Open);
+    let settled = |status, amount| PaymentRecord { status, settled: Some(amount), ..open_payment() };
+    commit_done(store, at(10, booked(open_payment(), create(id(1))))).await;
+    for (n, time, record) in [
+        (2, 20, settled(paid, 5_000)),
+        (3, 30, settled(paid, 5_001)),
+        (4, 30, settled(PaymentRecordStatus::Unknown, 9_000)),
+        (5, 40, settled(open, 9_000)),
+        (6, 40, settled(paid, 6_000)),
+    ] {
+        commit_done(store, at(time, booked(record, create(id(n))))).await;
+    }
+    commit_done(store, at(50, booked(settled(paid, 7_000), step(id(1), 1)))).await;
+    let found = async |above: u64, from: u64, limit: usize| -> Vec<StreamId> {
+        let found = store.large_payments(above, UnixMillis::from_secs(from), limit).await.unwrap();
+        found.iter().map(|payment| payment.stream_id).collect()
+    };
+    assert_eq!(found(5_000, 0, 9).await, [id(3), id(6), id(1)]);
+    assert_eq!(found(5_000, 0, 2).await, [id(3), id(6)]);
+    assert_eq!(found(5_000, 31, 9).await, [id(6), id(1)]);
+    assert_eq!(found(u64::MAX, 0, 9).await, []);
+}

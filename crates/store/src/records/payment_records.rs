@@ -75,6 +75,13 @@ pub(crate) const NEWEST_WITH_KEYS: Statement = Statement::new(
     ),
 );
 
+pub(crate) const LARGE: Statement = Statement::new(
+    "look for large payments",
+    select!(
+        "WHERE changed_at >= ?2 AND status = 'paid' AND settled > ?1 ORDER BY changed_at, stream LIMIT ?3 OFFSET ?4"
+    ),
+);
+
 pub(crate) const FIND: Statement = Statement::new("read a payment in the books", select!("WHERE stream = ?1"));
 
 pub(crate) const FORGET: Statement = Statement::new(

@@ -213,6 +213,16 @@ impl<E: Engine> Store for SqlStore<E> {
         self.readable(statement, selection, limit, payment_records::read).await
     }
 
+    async fn large_payments(
+        &self,
+        above: u64,
+        from: UnixMillis,
+        limit: usize,
+    ) -> Result<Vec<BookedPayment>, StoreError> {
+        let selection = params![codec::integer(above), codec::time(from)];
+        self.readable(payment_records::LARGE, selection, limit, payment_records::read).await
+    }
+
     async fn payment_record(&self, id: StreamId) -> Result<Option<BookedPayment>, StoreError> {
         self.first(payment_records::FIND.with(params![id.as_bytes()]), payment_records::read).await
     }

@@ -128,6 +128,7 @@ intercepted! {
         write forget_unused_passkeys(before: UnixMillis, limit: usize) -> usize;
         read payment_records(filter: PaymentFilter, after: Option<StreamId>, limit: usize) -> Vec<BookedPayment>;
         read newest_payments(search: &PaymentSearch, filter: PaymentFilter, before: Option<PaymentPosition>, limit: usize) -> Vec<BookedPayment>;
+        read large_payments(above: u64, from: UnixMillis, limit: usize) -> Vec<BookedPayment>;
         read payment_record(id: StreamId) -> Option<BookedPayment>;
         read refunded(payment: StreamId) -> u64;
         read is_paid(hash: PaymentHash) -> bool;

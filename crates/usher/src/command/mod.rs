@@ -13,6 +13,7 @@ pub mod key;
 pub mod keys;
 pub mod lightning;
 pub mod listen;
+pub mod notices;
 pub mod oidc;
 pub mod payments;
 mod reload;

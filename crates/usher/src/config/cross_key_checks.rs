@@ -14,6 +14,7 @@ use super::embedded_lightning_checks;
 use super::error::{ConfigError, Origin};
 use super::given_values::Layer;
 use super::keys::{self, Config};
+use super::notice_checks;
 use super::passkey_checks;
 use super::reader::Reader;
 use super::setting::{
@@ -93,6 +94,7 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, errors: &mut Vec<ConfigErr
         note("pages.public_url", what.to_owned());
     }
     passkey_checks::check(reader, &mut note);
+    notice_checks::check(reader, &mut note);
     let api_port = reader.peek::<BoundedInteger<0, 65535>>("info.listen_port").map(BoundedInteger::get);
     let pages_port =
         reader.peek::<Option<BoundedInteger<0, 65535>>>("pages.listen_port").flatten().map(BoundedInteger::get);

@@ -127,7 +127,7 @@ fn unknown_key(name: &str, is_section: bool) -> String {
         return "unknown key; see `usher config default`".to_owned();
     }
     let known: Vec<&str> = if is_section {
-        keys::SECTIONS.iter().map(|section| section.name).collect()
+        keys::SECTIONS.iter().map(|section| section.name).filter(|name| !name.is_empty()).collect()
     } else {
         keys::all().map(|key| key.name).collect()
     };

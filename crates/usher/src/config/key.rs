@@ -3,7 +3,7 @@
 /// A section of the configuration file.
 #[derive(Debug)]
 pub struct Section {
-    /// The table's name in the file, such as `wallet.nwc`.
+    /// The table's name in the file, such as `wallet.nwc`; empty for keys outside of all tables.
     pub name: &'static str,
     /// Its description, one entry per line.
     pub doc: &'static [&'static str],
@@ -49,5 +49,13 @@ impl Key {
     /// Its name within its section.
     pub fn short(&self) -> &'static str {
         self.name.rsplit('.').next().unwrap_or(self.name)
+    }
+}
+
+/// The full name of a key, of its section's name, a full stop and its own name.
+pub const fn full_name(joined: &'static str) -> &'static str {
+    match joined.as_bytes() {
+        [b'.', ..] => joined.split_at(1).1,
+        _ => joined,
     }
 }

@@ -10,7 +10,7 @@ pub trait FromReader: Sized {
 
 /// Generates the structs of the configuration and the table of [`Key`](super::key::Key)s from one list.
 ///
-/// An entry has the form `/// description` · `key: Type = "default as TOML";`, with an optional default.
+/// A section named `""` has the keys outside of all tables. An entry has the form `/// description` · `key: Type = "default as TOML";`, with an optional default.
 macro_rules! configuration {
     ($(
         $(#[doc = $section_doc:literal])*
@@ -36,7 +36,9 @@ macro_rules! configuration {
             impl $crate::config::key_table_macro::FromReader for $Section {
                 fn from_reader(reader: &mut $crate::config::reader::Reader<'_>) -> Option<Self> {
                     // All keys are read before the first failure returns, so that all errors are recorded.
-                    $( let $key = reader.read::<$Type>(concat!($name, ".", stringify!($key))); )*
+                    $( let $key = reader.read::<$Type>(
+                        $crate::config::key::full_name(concat!($name, ".", stringify!($key)))
+                    ); )*
                     Some(Self { $( $key: $key?, )* })
                 }
             }
@@ -56,7 +58,7 @@ macro_rules! configuration {
                 name: $name,
                 doc: &[$($section_doc),*],
                 keys: &[ $( $crate::config::key::Key {
-                    name: concat!($name, ".", stringify!($key)),
+                    name: $crate::config::key::full_name(concat!($name, ".", stringify!($key))),
                     doc: &[$($doc),*],
                     expected: <$Type as $crate::config::setting::Setting>::expected,
                     example: <$Type as $crate::config::setting::Setting>::EXAMPLE,

@@ -6,9 +6,9 @@ use super::key::Key;
 use super::key_table_macro::configuration;
 use super::setting::{
     ApiToken, BoundedInteger, ConsoleOperators, Currencies, DatabaseUrl, EmailDomain, HostName, HostPort, Hours,
-    LnBackend, LogFilter, LogFormat, LoginMethods, Mnemonic, Nip05, NodeAddress, NwcUrl, OpenIdClients, Port,
-    PrivateKey, ProfileName, ProxyNetworks, PublicKeys, RateSources, Relays, ReturnUrls, RpId, Secret, Text, Unit,
-    UrlSchemes, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl,
+    LnBackend, LogFilter, LogFormat, LoginMethods, Mnemonic, Nip05, NodeAddress, NoticeTargets, NwcUrl, OpenIdClients,
+    Port, PrivateKey, ProfileName, ProxyNetworks, PublicKeys, RateSources, Relays, ReturnUrls, RpId, Secret, Text,
+    Unit, UrlSchemes, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl,
 };
 use usher_engine::ports::CurrencyCode;
 use usher_page_layout::AccentColor;
@@ -16,6 +16,13 @@ use usher_protocol::bolt11::Network;
 use usher_protocol::subkey::SubkeyProof;
 
 configuration! {
+    /// What belongs to no table stands above all of them, or in tables of its own: `[[notices]]`.
+    [""] root: Root {
+        /// Messages to you when something needs attention: by ntfy, by Nostr, or to a webhook. See docs/notices.md. Each table
+        /// says where, with `ntfy` (and `token`), `nostr` or `webhook` (and `secret`), and in `on` what about.
+        notices: Option<NoticeTargets>;
+    }
+
     /// Where the service listens.
     ["info"] info: Info {
         /// The address to listen on. `127.0.0.1` accepts requests from this machine only, `0.0.0.0` from everywhere.

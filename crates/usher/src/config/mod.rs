@@ -18,6 +18,7 @@ pub mod key;
 pub mod key_table_macro;
 pub mod keys;
 pub mod load;
+mod notice_checks;
 pub mod passkey_checks;
 pub mod reader;
 pub mod reference;

@@ -37,7 +37,9 @@ pub fn with_settings(introduction: &str, settings: &[Assignment]) -> String {
     for section in SECTIONS {
         out.push('\n');
         comment(&mut out, section.doc);
-        line(&mut out, format_args!("[{}]", section.name));
+        if !section.name.is_empty() {
+            line(&mut out, format_args!("[{}]", section.name));
+        }
         for key in section.keys {
             out.push('\n');
             describe(&mut out, key, settings.iter().find(|setting| setting.key == key.name));

@@ -7,6 +7,7 @@ mod fixture;
 mod idempotency;
 mod in_currencies;
 mod links;
+mod notices;
 mod on_the_page;
 mod refunds;
 mod subscriptions;

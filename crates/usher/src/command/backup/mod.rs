@@ -17,6 +17,7 @@ use super::secret_input::{ask_passphrase, passphrase};
 use crate::cli::BackupCommand;
 use crate::config::report;
 use crate::failure::Failure;
+use crate::last_backup;
 use crate::output::tell;
 
 /// Runs it.
@@ -41,6 +42,7 @@ pub fn run(command: &BackupCommand, data_dir: Option<PathBuf>) -> Result<(), Fai
         sha256 = usher_backup::write(Hashed::new(out), &protection, description, files)?.sha256();
         Ok(())
     })?;
+    last_backup::record(&source.data_dir);
     if let Some(path) = path {
         tell(&format!("usher: backed up {count} files to {}", path.display()));
     }

@@ -59,6 +59,11 @@ impl WebhookUrl {
     pub fn expose(&self) -> &str {
         self.0.expose_secret()
     }
+
+    /// The printable part: scheme, host and port.
+    pub fn origin(&self) -> &str {
+        &self.1
+    }
 }
 
 impl fmt::Debug for WebhookUrl {

@@ -195,6 +195,14 @@ fn what_a_value_needs_is_named() {
     let address = address.variable("PAYMENTS__LIGHTNING_ADDRESS", "true");
     is_named(address.variable("PAGES__PUBLIC_URL", "https://pay.example"), &[]);
 
+    let on = "\"webhook\", \"approval\", \"relay\", { balance_below_millisats = 1 }, { inbound_below_millisats = 1 }";
+    let notices = format!("[[notices]]\nntfy = \"https://ntfy.sh/topic\"\non = [{on}]\n");
+    let needed =
+        ["webhook.url", "wallet.approval_above_millisats", "a Lightning backend", "wallet.ln_backend = \"embedded\""];
+    is_named(Fixture::required().file(&notices), &needed);
+    let given = Fixture::required().file(&notices.replace("webhook", "backup").replace("approval", "payment"));
+    is_named(given, &["config.toml:1: notices has an error in its entry 1: `on` must be a list of 1 to 20 of"]);
+
     let database = || {
         let given = Fixture::required().variable("DATABASE__URL", "postgres://u:p@localhost/usher");
         given.variable("INFO__LISTEN_ADDRESS", "0.0.0.0").replaced("AUTH__AUTH_TOKEN", &"7b".repeat(32))

@@ -12,6 +12,7 @@ const MNEMONIC: &str = "legal winner thank year wave sausage worth useful legal 
 /// Every secret key with a right value, and what of it must not be seen.
 fn secrets() -> Vec<(&'static str, String, &'static str)> {
     vec![
+        ("notices", r#"[{"ntfy":"https://a.example/hunter34","on":["backup"]}]"#.to_owned(), "hunter34"),
         ("auth.auth_token", TOKEN.to_owned(), "6d1f3bfa"),
         ("auth.previous_token", "hunter28hunter28hunter28hunter28".to_owned(), "hunter28"),
         ("nostr.private_key", KEY.to_owned(), "67dea2ed"),

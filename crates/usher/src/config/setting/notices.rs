@@ -1,0 +1,318 @@
+//! Who is sent notices, and about what.
+
+use std::fmt;
+
+use secrecy::SecretString;
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+use url::Url;
+use usher_protocol::PublicKey;
+use usher_protocol::keys::npub;
+
+use super::{ApiToken, RawValue, SET, Setting, WebhookSecret, WebhookUrl, public_keys, unfit};
+
+const MAX_ENTRIES: usize = 20;
+
+/// Most distinct things that one target is told of.
+const MAX_TRIGGERS: usize = 20;
+
+/// What a notice is about. Amounts are millisats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Trigger {
+    /// An event has not been accepted by the webhook for an hour.
+    Webhook,
+    /// A payment waits for an approval.
+    Approval,
+    /// A relay has been lost for ten minutes.
+    Relay,
+    /// The last backup is older than a day.
+    Backup,
+    /// The Lightning backend can spend less than this.
+    BalanceBelow(u64),
+    /// The embedded node can receive less than this.
+    InboundBelow(u64),
+    /// A payment of more than this was settled.
+    PaymentAbove(u64),
+}
+
+const WORDS: [(&str, Trigger); 4] = [
+    ("webhook", Trigger::Webhook),
+    ("approval", Trigger::Approval),
+    ("relay", Trigger::Relay),
+    ("backup", Trigger::Backup),
+];
+
+type WithLimit = fn(u64) -> Trigger;
+
+const LIMITS: [(&str, WithLimit); 3] = [
+    ("balance_below_millisats", Trigger::BalanceBelow),
+    ("inbound_below_millisats", Trigger::InboundBelow),
+    ("payment_above_millisats", Trigger::PaymentAbove),
+];
+
+impl Trigger {
+    /// Its name in the configuration.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Webhook => "webhook",
+            Self::Approval => "approval",
+            Self::Relay => "relay",
+            Self::Backup => "backup",
+            Self::BalanceBelow(_) => "balance_below_millisats",
+            Self::InboundBelow(_) => "inbound_below_millisats",
+            Self::PaymentAbove(_) => "payment_above_millisats",
+        }
+    }
+
+    /// The id of a cause of this trigger: its name, its limit, and which one it is.
+    pub fn id(self, detail: &str) -> String {
+        match self {
+            Self::BalanceBelow(limit) | Self::InboundBelow(limit) | Self::PaymentAbove(limit) => {
+                format!("{}:{limit}/{detail}", self.name())
+            }
+            Self::Webhook | Self::Approval | Self::Relay | Self::Backup => format!("{}/{detail}", self.name()),
+        }
+    }
+
+    /// Whether this is the id of a cause of this trigger.
+    pub fn is_of(self, id: &str) -> bool {
+        id.starts_with(&self.id(""))
+    }
+
+    fn read(given: &Value) -> Option<Self> {
+        if let Some(word) = given.as_str() {
+            return WORDS.into_iter().find_map(|(name, trigger)| (name == word).then_some(trigger));
+        }
+        let mut table = given.as_object().filter(|table| table.len() == 1)?.iter();
+        let (key, limit) = table.next()?;
+        let limit = limit.as_u64().filter(|limit| *limit > 0)?;
+        LIMITS.into_iter().find_map(|(name, make)| (name == key).then(|| make(limit)))
+    }
+}
+
+/// Where notices are sent.
+#[derive(Clone, Debug)]
+pub enum NoticeAddress {
+    /// To a topic of an ntfy server.
+    Ntfy {
+        /// The topic's URL, which is a secret: whoever knows it can read the notices.
+        url: WebhookUrl,
+        /// The access token.
+        token: Option<SecretString>,
+    },
+    /// By encrypted direct message to this key.
+    Nostr(PublicKey),
+    /// To an address, signed like deliveries to the app's webhook.
+    Webhook {
+        /// The address.
+        url: WebhookUrl,
+        /// The secret that signs.
+        secret: Option<SecretString>,
+    },
+}
+
+/// The name for people: no secret.
+impl fmt::Display for NoticeAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ntfy { url, .. } => write!(f, "ntfy {}", url.origin()),
+            Self::Nostr(key) => write!(f, "nostr {}", npub(key)),
+            Self::Webhook { url, .. } => write!(f, "webhook {}", url.origin()),
+        }
+    }
+}
+
+/// A target of notices.
+#[derive(Clone, Debug)]
+pub struct NoticeTarget {
+    /// Where.
+    pub address: NoticeAddress,
+    /// About what, at least one.
+    pub on: Vec<Trigger>,
+}
+
+impl NoticeTarget {
+    /// A name by which it is known again after a restart, from which the address cannot be read.
+    pub fn id(&self) -> String {
+        let address = match &self.address {
+            NoticeAddress::Ntfy { url, .. } => format!("ntfy {}", url.expose()),
+            NoticeAddress::Nostr(key) => format!("nostr {}", key.to_hex()),
+            NoticeAddress::Webhook { url, .. } => format!("webhook {}", url.expose()),
+        };
+        let mut id = hex::encode(Sha256::digest(address));
+        id.truncate(16);
+        id
+    }
+}
+
+/// Targets of notices with different addresses, at least one.
+#[derive(Clone, Debug)]
+pub struct NoticeTargets(Vec<NoticeTarget>);
+
+impl NoticeTargets {
+    /// The targets.
+    pub fn targets(&self) -> &[NoticeTarget] {
+        &self.0
+    }
+
+    /// What any of them is told of, each once.
+    pub fn triggers(&self) -> Vec<Trigger> {
+        let mut triggers: Vec<Trigger> = self.0.iter().flat_map(|target| target.on.iter().copied()).collect();
+        triggers.sort_unstable();
+        triggers.dedup();
+        triggers
+    }
+}
+
+impl Setting for NoticeTargets {
+    fn expected() -> String {
+        format!("a list of 1 to {MAX_ENTRIES} tables (docs/notices.md); in a variable or a file of its own, as JSON")
+    }
+
+    const EXAMPLE: &'static str = "[{ ntfy = \"https://ntfy.sh/a-long-random-topic\", \
+                                   on = [\"webhook\", \"approval\", { payment_above_millisats = 100000000 }] }]";
+    const SECRET: bool = true;
+
+    fn read(given: &RawValue) -> Result<Self, String> {
+        let (RawValue::Text(json) | RawValue::Tables(json)) = given else { return Err(unfit::<Self>()) };
+        let Ok(Value::Array(entries)) = serde_json::from_str(json) else { return Err(unfit::<Self>()) };
+        if entries.is_empty() || entries.len() > MAX_ENTRIES {
+            return Err(unfit::<Self>());
+        }
+        let mut targets: Vec<NoticeTarget> = Vec::with_capacity(entries.len());
+        for (number, entry) in (1..).zip(&entries) {
+            let wrong = |problem: &str| format!("has an error in its entry {number}: {problem}");
+            let target = target(entry).map_err(|problem| wrong(&problem))?;
+            if targets.iter().any(|other| other.id() == target.id()) {
+                return Err(wrong("another entry has the same address"));
+            }
+            targets.push(target);
+        }
+        Ok(Self(targets))
+    }
+
+    fn show(&self) -> String {
+        let names: Vec<String> = self.0.iter().map(|target| target.address.to_string()).collect();
+        format!("{SET} ({})", names.join(", "))
+    }
+}
+
+fn target(entry: &Value) -> Result<NoticeTarget, String> {
+    let entry = entry.as_object().ok_or("it must be a table")?;
+    let text = |name: &str| match entry.get(name) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(RawValue::Text(text.clone()))),
+        Some(_) => Err(format!("`{name}` must be text")),
+    };
+    let (ntfy, nostr, webhook) = (text("ntfy")?, text("nostr")?, text("webhook")?);
+    let (address, secret) = match (ntfy, nostr, webhook) {
+        (Some(url), None, None) => {
+            let token = read::<ApiToken>("token", text("token")?)?.map(|token| token.secret().clone());
+            let url = read::<WebhookUrl>("ntfy", Some(url))?.filter(is_topic);
+            let url = url.ok_or("`ntfy` must be the URL of a topic, such as https://ntfy.sh/a-long-random-topic")?;
+            (NoticeAddress::Ntfy { url, token }, "token")
+        }
+        (None, Some(RawValue::Text(key)), None) => {
+            let key = public_keys::key(&key).ok_or("`nostr` must be an npub or 64 hex characters of a public key")?;
+            (NoticeAddress::Nostr(key), "")
+        }
+        (None, None, Some(url)) => {
+            let secret = read::<WebhookSecret>("secret", text("secret")?)?.map(|secret| secret.secret().clone());
+            let url = read::<WebhookUrl>("webhook", Some(url))?.ok_or("`webhook` must be an http(s) URL")?;
+            (NoticeAddress::Webhook { url, secret }, "secret")
+        }
+        _ => return Err("it needs one of `ntfy`, `nostr` and `webhook`".to_owned()),
+    };
+    only(entry, &["ntfy", "nostr", "webhook", "on", secret])?;
+    Ok(NoticeTarget { address, on: triggers(entry)? })
+}
+
+fn read<T: Setting>(name: &str, given: Option<RawValue>) -> Result<Option<T>, String> {
+    given.map(|given| T::read(&given)).transpose().map_err(|problem| format!("`{name}` {problem}"))
+}
+
+/// Whether a URL has a path, and no more: the topic is its last part.
+fn is_topic(url: &WebhookUrl) -> bool {
+    let url = url.expose().parse::<Url>();
+    let is_plain = |url: &Url| url.username().is_empty() && url.password().is_none() && url.query().is_none();
+    url.is_ok_and(|url| is_plain(&url) && !url.path().ends_with('/'))
+}
+
+fn only(entry: &Map<String, Value>, known: &[&str]) -> Result<(), String> {
+    match entry.keys().all(|key| known.contains(&key.as_str())) {
+        true => Ok(()),
+        false => {
+            Err("it has an unknown key; known are `on`, `ntfy` with `token`, `nostr`, and `webhook` with `secret`"
+                .into())
+        }
+    }
+}
+
+fn triggers(entry: &Map<String, Value>) -> Result<Vec<Trigger>, String> {
+    let wrong = || {
+        let words = WORDS.map(|(name, _)| format!("\"{name}\"")).join(", ");
+        let limits = LIMITS.map(|(name, _)| format!("{{ {name} = N }}")).join(", ");
+        format!("`on` must be a list of 1 to {MAX_TRIGGERS} of {words}, {limits}, each once")
+    };
+    let given = entry.get("on").and_then(Value::as_array).ok_or_else(wrong)?;
+    let triggers: Vec<Trigger> = given.iter().map(Trigger::read).collect::<Option<_>>().ok_or_else(wrong)?;
+    let mut different = triggers.clone();
+    different.sort_unstable();
+    different.dedup();
+    let fits = (1..=MAX_TRIGGERS).contains(&triggers.len()) && different.len() == triggers.len();
+    fits.then_some(triggers).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::toml_value::default_value;
+
+    fn read(entries: &str) -> Result<NoticeTargets, String> {
+        NoticeTargets::read(&default_value(&format!("[{entries}]")))
+    }
+
+    #[test]
+    fn targets_are_read_and_shown_without_their_secrets() {
+        let targets = read(
+            "{ ntfy = \"https://ntfy.example/hunter1\", token = \"tk_hunter2\", on = [\"webhook\"] }, \
+             { nostr = \"npub180cvv07tjdrrgpa0j7j7tmnyl2yr6yr7l8j4s3evf6u64th6gkwsyjh6w6\", on = [\"relay\", \"webhook\"] }, \
+             { webhook = \"https://a.example/hunter3\", secret = \"hunter4\", on = [{ balance_below_millisats = 5 }] }",
+        )
+        .unwrap();
+        assert_eq!(targets.triggers(), [Trigger::Webhook, Trigger::Relay, Trigger::BalanceBelow(5)]);
+        assert_eq!(
+            targets.show(),
+            "set (ntfy https://ntfy.example, nostr npub180cvv07tjdrrgpa0j7j7tmnyl2yr6yr7l8j4s3evf6u64th6gkwsyjh6w6, \
+             webhook https://a.example)"
+        );
+        assert!(!format!("{targets:?}").contains("hunter"), "{targets:?}");
+        assert!(NoticeTargets::read(&default_value(NoticeTargets::EXAMPLE)).is_ok());
+    }
+
+    #[test]
+    fn errors_name_the_entry_and_the_key_and_no_value() {
+        let good = "{ ntfy = \"https://hunter1.example/hunter2\", on = [\"webhook\"] }";
+        for (entries, problem) in [
+            (String::new(), "must be a list of 1 to 20 tables"),
+            (format!("{good}, {good}"), "entry 2: another entry has the same address"),
+            (good.replace("ntfy", "matrix"), "it needs one of `ntfy`, `nostr` and `webhook`"),
+            (good.replace("on =", "nostr = \"hunter\", on ="), "it needs one of"),
+            (good.replace("/hunter2", "/"), "`ntfy` must be the URL of a topic"),
+            (good.replace("https://", "https://hunter3@"), "`ntfy` must be the URL of a topic"),
+            (good.replace("https:", "ftp:"), "`ntfy` must be an http(s) URL"),
+            (good.replace("on =", "token = \"a\\nhunter: b\", on ="), "`token` must be 1 to 1000 visible ASCII"),
+            (good.replace("on =", "secret = \"hunter\", on ="), "it has an unknown key"),
+            (good.replace("ntfy", "nostr"), "`nostr` must be an npub or 64 hex characters"),
+            (good.replace("ntfy", "webhook").replace("on =", "secret = \"whsec_hunter\", on ="), "`secret` must be"),
+            (good.replace("webhook", "hunter"), "`on` must be a list of 1 to 20 of \"webhook\", \"approval\""),
+            (good.replace("[\"webhook\"]", "[]"), "`on` must be"),
+            (good.replace("[\"webhook\"]", "[\"webhook\", \"webhook\"]"), "`on` must be"),
+            (good.replace("\"webhook\"", "{ balance_below_millisats = 0 }"), "`on` must be"),
+        ] {
+            let error = read(&entries).unwrap_err();
+            assert!(error.contains(problem), "{entries}: {error}");
+            assert!(!error.contains("hunter"), "{error}");
+        }
+    }
+}
