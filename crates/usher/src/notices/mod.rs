@@ -8,6 +8,8 @@ mod attention;
 mod conditions;
 mod message;
 mod target;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
