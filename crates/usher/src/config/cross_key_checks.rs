@@ -217,6 +217,7 @@ pub fn warnings(config: &Config, reader: &Reader<'_>, now: UnixMillis, warnings:
         warnings.push("wallet.nwc.url is set but unused; wallet.ln_backend is not nwc".to_owned());
     }
     passkey_checks::warnings(config, warnings);
+    notice_checks::warnings(config, warnings);
     embedded_lightning_checks::warnings(config, reader, warnings);
 }
 

@@ -1,7 +1,10 @@
 //! Checks that what notices are about can happen.
 
+use super::keys::Config;
 use super::reader::Reader;
-use super::setting::{BoundedInteger, LnBackend, NoticeTargets, Trigger, WebhookUrl};
+use super::setting::{
+    BoundedInteger, LnBackend, NoticeAddress, NoticeTargets, Trigger, WebhookUrl, crosses_network_in_clear,
+};
 
 /// Records what notices are about and other keys rule out.
 pub(super) fn check(reader: &Reader<'_>, note: &mut impl FnMut(&str, String)) {
@@ -22,5 +25,15 @@ pub(super) fn check(reader: &Reader<'_>, note: &mut impl FnMut(&str, String)) {
             _ => continue,
         };
         note("notices", format!("is about {}, which needs {missing}", trigger.name()));
+    }
+}
+
+/// Warns of notices that others on the way can read.
+pub(super) fn warnings(config: &Config, warnings: &mut Vec<String>) {
+    for target in config.root.notices.iter().flat_map(NoticeTargets::targets) {
+        let (NoticeAddress::Ntfy { url, .. } | NoticeAddress::Webhook { url, .. }) = &target.address else { continue };
+        if url.expose().parse().is_ok_and(|url| crosses_network_in_clear(&url)) {
+            warnings.push(format!("notices are sent to {} unencrypted: use https", url.origin()));
+        }
     }
 }

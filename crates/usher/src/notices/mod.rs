@@ -11,7 +11,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,7 +57,7 @@ const PAYMENTS_STORED_EVERY: u64 = 60 * 60 * 1000;
 pub(crate) struct Notices {
     conditions: Conditions,
     targets: Vec<Receiver>,
-    triggers: Vec<Trigger>,
+    triggers: BTreeSet<Trigger>,
     attention: Attention,
     /// What is stored.
     stored: BTreeMap<String, Told>,

@@ -1,9 +1,11 @@
 //! Who is sent notices, and about what.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use secrecy::SecretString;
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use url::Url;
 use usher_protocol::PublicKey;
@@ -35,20 +37,9 @@ pub enum Trigger {
     PaymentAbove(u64),
 }
 
-const WORDS: [(&str, Trigger); 4] = [
-    ("webhook", Trigger::Webhook),
-    ("approval", Trigger::Approval),
-    ("relay", Trigger::Relay),
-    ("backup", Trigger::Backup),
-];
+const PLAIN: [Trigger; 4] = [Trigger::Webhook, Trigger::Approval, Trigger::Relay, Trigger::Backup];
 
-type WithLimit = fn(u64) -> Trigger;
-
-const LIMITS: [(&str, WithLimit); 3] = [
-    ("balance_below_millisats", Trigger::BalanceBelow),
-    ("inbound_below_millisats", Trigger::InboundBelow),
-    ("payment_above_millisats", Trigger::PaymentAbove),
-];
+const WITH_LIMIT: [fn(u64) -> Trigger; 3] = [Trigger::BalanceBelow, Trigger::InboundBelow, Trigger::PaymentAbove];
 
 impl Trigger {
     /// Its name in the configuration.
@@ -81,12 +72,12 @@ impl Trigger {
 
     fn read(given: &Value) -> Option<Self> {
         if let Some(word) = given.as_str() {
-            return WORDS.into_iter().find_map(|(name, trigger)| (name == word).then_some(trigger));
+            return PLAIN.into_iter().find(|trigger| trigger.name() == word);
         }
         let mut table = given.as_object().filter(|table| table.len() == 1)?.iter();
         let (key, limit) = table.next()?;
         let limit = limit.as_u64().filter(|limit| *limit > 0)?;
-        LIMITS.into_iter().find_map(|(name, make)| (name == key).then(|| make(limit)))
+        WITH_LIMIT.into_iter().map(|trigger| trigger(limit)).find(|trigger| trigger.name() == key)
     }
 }
 
@@ -156,11 +147,8 @@ impl NoticeTargets {
     }
 
     /// What any of them is told of, each once.
-    pub fn triggers(&self) -> Vec<Trigger> {
-        let mut triggers: Vec<Trigger> = self.0.iter().flat_map(|target| target.on.iter().copied()).collect();
-        triggers.sort_unstable();
-        triggers.dedup();
-        triggers
+    pub fn triggers(&self) -> BTreeSet<Trigger> {
+        self.0.iter().flat_map(|target| target.on.iter().copied()).collect()
     }
 }
 
@@ -197,38 +185,46 @@ impl Setting for NoticeTargets {
     }
 }
 
-fn target(entry: &Value) -> Result<NoticeTarget, String> {
-    let entry = entry.as_object().ok_or("it must be a table")?;
-    let text = |name: &str| match entry.get(name) {
-        None => Ok(None),
-        Some(Value::String(text)) => Ok(Some(RawValue::Text(text.clone()))),
-        Some(_) => Err(format!("`{name}` must be text")),
-    };
-    let (ntfy, nostr, webhook) = (text("ntfy")?, text("nostr")?, text("webhook")?);
-    let (address, secret) = match (ntfy, nostr, webhook) {
-        (Some(url), None, None) => {
-            let token = read::<ApiToken>("token", text("token")?)?.map(|token| token.secret().clone());
-            let url = read::<WebhookUrl>("ntfy", Some(url))?.filter(is_topic);
-            let url = url.ok_or("`ntfy` must be the URL of a topic, such as https://ntfy.sh/a-long-random-topic")?;
-            (NoticeAddress::Ntfy { url, token }, "token")
-        }
-        (None, Some(RawValue::Text(key)), None) => {
-            let key = public_keys::key(&key).ok_or("`nostr` must be an npub or 64 hex characters of a public key")?;
-            (NoticeAddress::Nostr(key), "")
-        }
-        (None, None, Some(url)) => {
-            let secret = read::<WebhookSecret>("secret", text("secret")?)?.map(|secret| secret.secret().clone());
-            let url = read::<WebhookUrl>("webhook", Some(url))?.ok_or("`webhook` must be an http(s) URL")?;
-            (NoticeAddress::Webhook { url, secret }, "secret")
-        }
-        _ => return Err("it needs one of `ntfy`, `nostr` and `webhook`".to_owned()),
-    };
-    only(entry, &["ntfy", "nostr", "webhook", "on", secret])?;
-    Ok(NoticeTarget { address, on: triggers(entry)? })
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    ntfy: Option<String>,
+    token: Option<String>,
+    nostr: Option<String>,
+    webhook: Option<String>,
+    secret: Option<String>,
+    on: Vec<Value>,
 }
 
-fn read<T: Setting>(name: &str, given: Option<RawValue>) -> Result<Option<T>, String> {
-    given.map(|given| T::read(&given)).transpose().map_err(|problem| format!("`{name}` {problem}"))
+fn target(entry: &Value) -> Result<NoticeTarget, String> {
+    let wrong =
+        "it must be a table of `on`, a list, and of texts: `ntfy` (and `token`), `nostr`, or `webhook` (and `secret`)";
+    let Ok(Entry { ntfy, token, nostr, webhook, secret, on }) = Entry::deserialize(entry) else {
+        return Err(wrong.to_owned());
+    };
+    let address = match (ntfy, token, nostr, webhook, secret) {
+        (Some(url), token, None, None, None) => {
+            let token = token.map(|token| read::<ApiToken>("token", token)).transpose()?;
+            let url = Some(read::<WebhookUrl>("ntfy", url)?).filter(is_topic);
+            let url = url.ok_or("`ntfy` must be the URL of a topic, such as https://ntfy.sh/a-long-random-topic")?;
+            NoticeAddress::Ntfy { url, token: token.map(|token| token.secret().clone()) }
+        }
+        (None, None, Some(key), None, None) => {
+            let key = public_keys::key(&key).ok_or("`nostr` must be an npub or 64 hex characters of a public key")?;
+            NoticeAddress::Nostr(key)
+        }
+        (None, None, None, Some(url), secret) => {
+            let secret = secret.map(|secret| read::<WebhookSecret>("secret", secret)).transpose()?;
+            let secret = secret.map(|secret| secret.secret().clone());
+            NoticeAddress::Webhook { url: read("webhook", url)?, secret }
+        }
+        _ => return Err(wrong.to_owned()),
+    };
+    Ok(NoticeTarget { address, on: triggers(&on)? })
+}
+
+fn read<T: Setting>(name: &str, text: String) -> Result<T, String> {
+    T::read(&RawValue::Text(text)).map_err(|problem| format!("`{name}` {problem}"))
 }
 
 /// Whether a URL has a path, and no more: the topic is its last part.
@@ -238,29 +234,17 @@ fn is_topic(url: &WebhookUrl) -> bool {
     url.is_ok_and(|url| is_plain(&url) && !url.path().ends_with('/'))
 }
 
-fn only(entry: &Map<String, Value>, known: &[&str]) -> Result<(), String> {
-    match entry.keys().all(|key| known.contains(&key.as_str())) {
-        true => Ok(()),
-        false => {
-            Err("it has an unknown key; known are `on`, `ntfy` with `token`, `nostr`, and `webhook` with `secret`"
-                .into())
-        }
-    }
-}
-
-fn triggers(entry: &Map<String, Value>) -> Result<Vec<Trigger>, String> {
-    let wrong = || {
-        let words = WORDS.map(|(name, _)| format!("\"{name}\"")).join(", ");
-        let limits = LIMITS.map(|(name, _)| format!("{{ {name} = N }}")).join(", ");
-        format!("`on` must be a list of 1 to {MAX_TRIGGERS} of {words}, {limits}, each once")
+fn triggers(given: &[Value]) -> Result<Vec<Trigger>, String> {
+    let triggers: Option<Vec<Trigger>> = given.iter().map(Trigger::read).collect();
+    let is_right = |triggers: &Vec<Trigger>| {
+        let different: BTreeSet<_> = triggers.iter().collect();
+        (1..=MAX_TRIGGERS).contains(&triggers.len()) && different.len() == triggers.len()
     };
-    let given = entry.get("on").and_then(Value::as_array).ok_or_else(wrong)?;
-    let triggers: Vec<Trigger> = given.iter().map(Trigger::read).collect::<Option<_>>().ok_or_else(wrong)?;
-    let mut different = triggers.clone();
-    different.sort_unstable();
-    different.dedup();
-    let fits = (1..=MAX_TRIGGERS).contains(&triggers.len()) && different.len() == triggers.len();
-    fits.then_some(triggers).ok_or_else(wrong)
+    triggers.filter(is_right).ok_or_else(|| {
+        let words = PLAIN.map(|trigger| format!("\"{}\"", trigger.name())).join(", ");
+        let limits = WITH_LIMIT.map(|trigger| format!("{{ {} = N }}", trigger(1).name())).join(", ");
+        format!("`on` must be a list of 1 to {MAX_TRIGGERS} of {words}, {limits}, each once")
+    })
 }
 
 #[cfg(test)]
@@ -280,7 +264,8 @@ mod tests {
              { webhook = \"https://a.example/hunter3\", secret = \"hunter4\", on = [{ balance_below_millisats = 5 }] }",
         )
         .unwrap();
-        assert_eq!(targets.triggers(), [Trigger::Webhook, Trigger::Relay, Trigger::BalanceBelow(5)]);
+        let triggers = [Trigger::Webhook, Trigger::Relay, Trigger::BalanceBelow(5)];
+        assert_eq!(targets.triggers(), BTreeSet::from(triggers));
         assert_eq!(
             targets.show(),
             "set (ntfy https://ntfy.example, nostr npub180cvv07tjdrrgpa0j7j7tmnyl2yr6yr7l8j4s3evf6u64th6gkwsyjh6w6, \
@@ -296,15 +281,16 @@ mod tests {
         for (entries, problem) in [
             (String::new(), "must be a list of 1 to 20 tables"),
             (format!("{good}, {good}"), "entry 2: another entry has the same address"),
-            (good.replace("ntfy", "matrix"), "it needs one of `ntfy`, `nostr` and `webhook`"),
-            (good.replace("on =", "nostr = \"hunter\", on ="), "it needs one of"),
+            (good.replace("ntfy", "matrix"), "entry 1: it must be a table of `on`"),
+            (good.replace("on =", "nostr = \"hunter\", on ="), "it must be a table"),
             (good.replace("/hunter2", "/"), "`ntfy` must be the URL of a topic"),
             (good.replace("https://", "https://hunter3@"), "`ntfy` must be the URL of a topic"),
             (good.replace("https:", "ftp:"), "`ntfy` must be an http(s) URL"),
             (good.replace("on =", "token = \"a\\nhunter: b\", on ="), "`token` must be 1 to 1000 visible ASCII"),
-            (good.replace("on =", "secret = \"hunter\", on ="), "it has an unknown key"),
+            (good.replace("on =", "secret = \"hunter\", on ="), "it must be a table"),
             (good.replace("ntfy", "nostr"), "`nostr` must be an npub or 64 hex characters"),
             (good.replace("ntfy", "webhook").replace("on =", "secret = \"whsec_hunter\", on ="), "`secret` must be"),
+            (good.replace("on =", "of ="), "it must be a table"),
             (good.replace("webhook", "hunter"), "`on` must be a list of 1 to 20 of \"webhook\", \"approval\""),
             (good.replace("[\"webhook\"]", "[]"), "`on` must be"),
             (good.replace("[\"webhook\"]", "[\"webhook\", \"webhook\"]"), "`on` must be"),

@@ -202,6 +202,9 @@ fn what_a_value_needs_is_named() {
     is_named(Fixture::required().file(&notices), &needed);
     let given = Fixture::required().file(&notices.replace("webhook", "backup").replace("approval", "payment"));
     is_named(given, &["config.toml:1: notices has an error in its entry 1: `on` must be a list of 1 to 20 of"]);
+    let notices = "[[notices]]\nntfy = \"http://ntfy.example/topic\"\non = [\"relay\"]\n";
+    let warnings = Fixture::required().file(notices).warnings();
+    assert!(warnings.contains("notices are sent to http://ntfy.example unencrypted"), "{warnings}");
 
     let database = || {
         let given = Fixture::required().variable("DATABASE__URL", "postgres://u:p@localhost/usher");
