@@ -210,9 +210,21 @@ export class Usher extends OperatorEndpoints {
     );
   }
 
-  /** Lists the payments that the service received or made: its books. With `q` those that are found, the last first. */
+  /**
+   * Lists the payments that the service received or made: its books. With `order: "newest"` the last first; with `q` those that
+   * are found, the last first.
+   */
   payments(
-    filter: { from?: number; to?: number; status?: string; q?: string; after?: string; limit?: number } = {},
+    filter: {
+      from?: number;
+      to?: number;
+      status?: string;
+      direction?: "in" | "out";
+      order?: "oldest" | "newest";
+      q?: string;
+      after?: string;
+      limit?: number;
+    } = {},
     options?: CallOptions,
   ): List<Schemas["PaymentList"], Schemas["BookedPayment"]> {
     return list(this.#http, "/payments", filter, options, (page) => page.payments);

@@ -77,8 +77,8 @@ impl RequestedStore {
         Ok((shown, next))
     }
 
-    /// The visible and wanted ones among a bounded number of these payments before `after`, the last first, at most
-    /// `limit`; and the `after` of the next page, if there may be more.
+    /// The visible and wanted ones that fit the filter among a bounded number of these payments before `after`, the last
+    /// first, at most `limit`; and the `after` of the next page, if there may be more.
     pub(crate) async fn payments_found(
         &self,
         requester: &Requester,
@@ -97,12 +97,18 @@ impl RequestedStore {
                 None => return Ok((found, None)),
             },
         };
+        // Often each fits.
+        let mut size = limit.min(PAYMENTS_READ);
         for _ in 0..PAYMENTS_SEARCHED / PAYMENTS_READ {
-            let read = self.0.newest_payments(search, filter, position, PAYMENTS_READ).await?;
-            let is_last = read.len() < PAYMENTS_READ;
+            let read = self.0.newest_payments(search, filter, position, size).await?;
+            let is_last = read.len() < size;
+            size = PAYMENTS_READ;
             for payment in read {
                 position = Some((payment.created_at, payment.stream_id));
-                if is_wanted(&payment) && self.shows(requester, payment.stream_id).await? {
+                if filter.fits(&payment.record)
+                    && is_wanted(&payment)
+                    && self.shows(requester, payment.stream_id).await?
+                {
                     found.push(payment);
                 }
                 if found.len() >= limit {

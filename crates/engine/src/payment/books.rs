@@ -22,9 +22,25 @@ impl Payments {
         Ok(Page { items, next })
     }
 
+    /// Payments in the books before `after`, the last first, at most `limit`. A page may be short.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn newest(
+        &self,
+        requester: &Requester,
+        filter: PaymentFilter,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<Page<BookedPayment>, StoreError> {
+        let all = PaymentSearch::All;
+        let (items, next) = self.core.store.payments_found(requester, &all, filter, |_| true, after, limit).await?;
+        Ok(Page { items, next })
+    }
+
     /// Payments in the books before `after`, the last first, at most `limit`: those with this stream, payment hash,
-    /// invoice or reference, or else those with the text in their description, regardless of case. A page may be
-    /// short.
+    /// invoice or reference, and the refunds of that stream, or else those with the text in their description,
+    /// regardless of case. A page may be short.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -37,17 +53,14 @@ impl Payments {
         limit: usize,
     ) -> Result<Page<BookedPayment>, StoreError> {
         let (store, text) = (&self.core.store, text.trim());
-        let has_status = |payment: &BookedPayment| filter.status.is_none_or(|status| payment.record.status == status);
         let keys = keys(text);
         let (items, next) = if !store.newest_payments(&keys, PaymentFilter::default(), None, 1).await?.is_empty() {
-            store.payments_found(requester, &keys, filter, has_status, after, limit).await?
+            store.payments_found(requester, &keys, filter, |_| true, after, limit).await?
         } else if text.chars().count() < Self::MIN_SEARCHED_CHARS {
             (Vec::new(), None)
         } else {
             let part = text.to_lowercase();
-            let is_wanted = |payment: &BookedPayment| {
-                has_status(payment) && payment.record.description.to_lowercase().contains(&part)
-            };
+            let is_wanted = |payment: &BookedPayment| payment.record.description.to_lowercase().contains(&part);
             store.payments_found(requester, &PaymentSearch::All, filter, is_wanted, after, limit).await?
         };
         Ok(Page { items, next })

@@ -52,6 +52,16 @@ pub struct PaymentFilter {
     pub to: Option<UnixMillis>,
     /// With this status.
     pub status: Option<PaymentRecordStatus>,
+    /// To the service (true), or by it.
+    pub is_incoming: Option<bool>,
+}
+
+impl PaymentFilter {
+    /// Whether a payment has this status and direction.
+    pub fn fits(&self, payment: &PaymentRecord) -> bool {
+        self.status.is_none_or(|status| payment.status == status)
+            && self.is_incoming.is_none_or(|is_incoming| payment.kind.is_incoming() == is_incoming)
+    }
 }
 
 /// What payments are searched for by.
@@ -59,7 +69,7 @@ pub struct PaymentFilter {
 pub enum PaymentSearch {
     /// Any of these, exactly.
     Keys {
-        /// Its stream.
+        /// Its stream, or that of the payment that it refunds.
         stream: Option<StreamId>,
         /// The payment hash of its invoice, or the id of its transaction.
         hash: Option<PaymentHash>,

@@ -98,8 +98,11 @@ pub async fn payments_are_listed_in_pages_by_time_and_status(store: &dyn FullSto
     assert_eq!(pages, [2, 3, 4, 1, 5].map(id));
     assert_eq!(list(all, Some(id(3)), 2).await, [4, 1].map(id));
     let time = |secs: u64| Some(UnixMillis(secs * 1_000));
-    let between = PaymentFilter { from: time(20), to: time(40), status: None };
+    let between = PaymentFilter { from: time(20), to: time(40), ..all };
     assert_eq!(list(between, None, 10).await, [3, 4, 1].map(id));
+    let direction = |is_incoming| PaymentFilter { is_incoming: Some(is_incoming), ..all };
+    assert_eq!(list(direction(true), None, 10).await, [2, 3, 4, 1].map(id));
+    assert_eq!(list(direction(false), None, 10).await, [id(5)]);
     let paid = PaymentFilter { status: Some(PaymentRecordStatus::Paid), ..all };
     assert_eq!((list(paid, None, 10).await, list(paid, Some(id(4)), 10).await), (vec![id(4), id(1)], vec![id(1)]));
 }
@@ -233,7 +236,9 @@ pub async fn sums_of_an_hour_follow_the_books_and_the_logins(store: &dyn FullSto
 pub async fn payments_are_searched_from_the_last_by_key_and_time(store: &dyn FullStore) {
     let hash = |n: u8| Some(PaymentHash::from_bytes([n; 32]));
     for (n, reference, hash) in [(1, "a", hash(7)), (2, "b", hash(8)), (3, "a", hash(9)), (4, "\u{1F511}", None)] {
-        let record = PaymentRecord { reference: Some(reference.to_owned()), payment_hash: hash, ..open_payment() };
+        let refund_of = (n == 4).then(|| id(2));
+        let reference = Some(reference.to_owned());
+        let record = PaymentRecord { reference, payment_hash: hash, refund_of, ..open_payment() };
         commit_done(store, at(10 * n, booked(record, create(id(n))))).await;
     }
     let found = async |search: &PaymentSearch, before: Option<u64>, limit: usize| -> Vec<u64> {
@@ -249,9 +254,12 @@ pub async fn payments_are_searched_from_the_last_by_key_and_time(store: &dyn Ful
     assert_eq!(found(&each, None, 9).await, [4, 3, 2, 1]);
     assert_eq!(found(&each, Some(4), 2).await, [3, 2]);
     assert_eq!(found(&each, Some(2), 2).await, [1]);
+    let with_refunds = PaymentSearch::Keys { stream: Some(id(2)), hash: None, reference: "c".to_owned() };
+    assert_eq!(found(&with_refunds, None, 9).await, [4, 2]);
     assert_eq!(found(&PaymentSearch::All, None, 9).await, [4, 3, 2, 1]);
     assert_eq!(found(&PaymentSearch::All, Some(3), 1).await, [2]);
-    let between = PaymentFilter { from: Some(UnixMillis(20_000)), to: Some(UnixMillis(40_000)), status: None };
+    let between =
+        PaymentFilter { from: Some(UnixMillis(20_000)), to: Some(UnixMillis(40_000)), ..PaymentFilter::default() };
     for (search, expected) in [(&PaymentSearch::All, vec![id(3), id(2)]), (&each, vec![id(3), id(2)])] {
         let streams = store.newest_payments(search, between, None, 9).await.unwrap();
         assert_eq!(streams.iter().map(|payment| payment.stream_id).collect::<Vec<_>>(), expected);

@@ -45,7 +45,8 @@ pub(crate) const LIST: Statement = Statement::new(
     select!(
         "WHERE (created_at, stream) > (coalesce((SELECT created_at FROM payment_records WHERE stream = ?1), -1), ?1)
              AND created_at >= ?2 AND created_at < ?3 AND (CAST(?4 AS text) IS NULL OR status = ?4)
-         ORDER BY created_at, stream LIMIT ?5 OFFSET ?6"
+             AND (CAST(?5 AS text) IS NULL OR (kind IN ('payment', 'charge')) = (CAST(?5 AS text) = 'in'))
+         ORDER BY created_at, stream LIMIT ?6 OFFSET ?7"
     ),
 );
 
@@ -63,6 +64,7 @@ pub(crate) const NEWEST_WITH_KEYS: Statement = Statement::new(
     select!(
         "WHERE stream IN (
              SELECT stream FROM payment_records WHERE stream = ?5
+             UNION ALL SELECT stream FROM payment_records WHERE refund_of = ?5
              UNION ALL SELECT stream FROM payment_records WHERE payment_hash = ?6
              UNION ALL SELECT stream FROM (
                  SELECT stream FROM payment_records
@@ -172,6 +174,7 @@ pub(crate) fn selection(filter: PaymentFilter, after: Option<StreamId>) -> Vec<P
         codec::time(filter.from.unwrap_or(UnixMillis(0))),
         filter.to.map_or(i64::MAX, codec::time),
         filter.status.map(PaymentRecordStatus::as_str),
+        filter.is_incoming.map(|is_incoming| if is_incoming { "in" } else { "out" }),
     ]
 }
 

@@ -14,8 +14,11 @@ use crate::query::{LATEST, Parameters, Query, ReadQuery};
 /// Most characters of a search: invoices are long.
 const MAX_SEARCH: usize = 2_048;
 
-/// What is searched for.
-pub(crate) struct Search(Option<String>);
+/// What is searched for, and the order.
+pub(crate) struct Search {
+    text: Option<String>,
+    is_last_first: bool,
+}
 
 impl ReadQuery for Search {
     fn read(query: &Query<'_>, errors: &mut FieldErrors) -> Self {
@@ -27,7 +30,12 @@ impl ReadQuery for Search {
                 errors.reject("/q", format!("must have 1 to {MAX_SEARCH} characters"))
             }
         });
-        Self(text.map(Into::into))
+        let is_last_first = query.text("order", errors).and_then(|word| match &*word {
+            "oldest" => Some(false),
+            "newest" => Some(true),
+            _ => errors.reject("/order", "must be `oldest` or `newest`"),
+        });
+        Self { text: text.map(Into::into), is_last_first: is_last_first.unwrap_or_default() }
     }
 }
 
@@ -39,14 +47,19 @@ impl ReadQuery for PaymentFilter {
             let words = "must be `open`, `paid`, `not_paid` or `unknown`";
             PaymentRecordStatus::parse(&word).or_else(|| errors.reject("/status", words))
         });
-        Self { from, to, status }
+        let is_incoming = query.text("direction", errors).and_then(|word| match &*word {
+            "in" => Some(true),
+            "out" => Some(false),
+            _ => errors.reject("/direction", "must be `in` or `out`"),
+        });
+        Self { from, to, status, is_incoming }
     }
 }
 
 page! {
     /// Payments.
     PaymentList sparse {
-        /// The payments, in the order in which they were requested; with `q` the last first.
+        /// The payments, in the order in which they were requested; with `order=newest` or `q` the last first.
         payments: Payment,
     }
 }
@@ -67,10 +80,14 @@ page! {
             description = "Only those requested before this time, in Unix seconds."),
         ("status" = inline(Option<String>), Query, pattern = "^(open|paid|not_paid|unknown)$",
             description = "Only those with this status: `open`, `paid`, `not_paid` or `unknown`."),
+        ("direction" = inline(Option<String>), Query, pattern = "^(in|out)$",
+            description = "Only those to the service (`in`), or by it (`out`)."),
+        ("order" = inline(Option<String>), Query, pattern = "^(oldest|newest)$",
+            description = "`oldest`, as by default, or `newest`: the last first."),
         ("q" = inline(Option<String>), Query, min_length = 1, max_length = 2048,
-            description = "Only those with this `stream_id`, `payment_hash`, invoice, `txid` or `request_id`, the last first. If there are \
-                none: those with this text in their `description`, in upper or lower case, if it has at least 3 characters. A request \
-                searches 20,000 payments: continue while `next` is not `null`."),
+            description = "Only those with this `stream_id`, `payment_hash`, invoice, `txid` or `request_id`, and refunds of that \
+                stream, the last first. If there are none: those with this text in their `description`, in upper or lower case, if it has at \
+                least 3 characters. A request searches 20,000 payments: continue while `next` is not `null`."),
         PageQuery<StreamId>,
     ),
     responses(
@@ -83,10 +100,11 @@ pub(crate) async fn list_payments(
     Extension(requester): Extension<Requester>,
     Parameters(query): Parameters<((PaymentFilter, Search), PageQuery<StreamId>)>,
 ) -> Result<Json<List>, Problem> {
-    let ((filter, Search(text)), PageQuery { after, limit }) = query;
+    let ((filter, Search { text, is_last_first }), PageQuery { after, limit }) = query;
     let payments = state.engine.payments();
     let page = match text {
         Some(text) => payments.search(&requester, &text, filter, after, limit).await?,
+        None if is_last_first => payments.newest(&requester, filter, after, limit).await?,
         None => payments.list(&requester, filter, after, limit).await?,
     };
     Ok(List::page(page.items, page.next))

@@ -85,6 +85,10 @@ async fn the_books_agree_with_the_wallet_also_after_kills() {
     assert_eq!(books(&fixture, "&status=not_paid").await.len(), 1);
     assert_eq!(books(&fixture, &format!("&from={began}")).await, all);
     assert_eq!(books(&fixture, &format!("&to={began}")).await, [] as [Value; 0]);
+    let reversed: Vec<_> = all.iter().rev().cloned().collect();
+    assert_eq!(books(&fixture, "&order=newest").await, reversed);
+    assert_eq!(books(&fixture, "&order=newest&direction=in").await, [&reversed[..1], &reversed[2..]].concat());
+    assert_eq!(books(&fixture, "&direction=out").await, [all[3].clone()]);
     for (q, found) in [
         (&*out, vec![&out]),
         ("bill-1", vec![&out]),
@@ -102,7 +106,8 @@ async fn the_books_agree_with_the_wallet_also_after_kills() {
     }
     assert_eq!(books(&fixture, "&q=offe&status=paid").await, [all[0].clone()]);
     assert_eq!(books(&fixture, &format!("&q=bill-1&to={began}")).await, [] as [Value; 0]);
-    for (query, pointer) in [("from=-1", "/from"), ("to=x", "/to"), ("status=PAID", "/status"), ("q=", "/q")] {
+    let wrong = ["from=-1", "to=x", "status=PAID", "direction=both", "order=last", "q="];
+    for (query, pointer) in wrong.map(|query| (query, format!("/{}", query.split('=').next().unwrap()))) {
         let (status, problem) = refusal(fixture.api().get(&format!("/payments?{query}")).await);
         assert_eq!((status, &problem["errors"][0]["pointer"]), (422, &json!(pointer)), "{query}");
     }
