@@ -1,6 +1,7 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import type { Session } from "./types.ts";
+import { useResource } from "./hooks.ts";
+import type { Session, Setting } from "./types.ts";
 
 export const SessionContext = createContext<{ session: Session; reload: () => void } | undefined>(undefined);
 
@@ -31,6 +32,12 @@ const RANK = { viewer: 0, support: 1, admin: 2 };
 
 export function useMay(change: Change): boolean {
   return RANK[useSession().role] >= RANK[CHANGES[change]];
+}
+
+/** Settings of which one has a value; those who approve payments set them. Nothing while they are being read. */
+export function useIsLimited(...keys: string[]): boolean | undefined {
+  const { data } = useResource<{ settings: Setting[] }>("/settings");
+  return data?.settings.some(({ key, value }) => keys.includes(key) && value !== null && value !== "not set");
 }
 
 /** Whether sensitive changes need the passkey again first. */

@@ -66,14 +66,16 @@ async function failure(response: Response, type: string): Promise<UsherError> {
   return new UsherError("SERVER_ERROR", problem?.detail ?? `The service responded with ${status}.`, details);
 }
 
-/** Loads the page anew, so that the server shows its login. */
+/** Loads the page anew, so that the server shows its login; not again and again. */
 function logInAgain() {
   const last = Number(sessionStorage.getItem("reloaded") ?? 0);
   const now = Date.now() / 1000;
-  if (now - last < RELOAD_AGAIN) return;
-  sessionStorage.setItem("reloaded", String(now));
-  location.reload();
+  reloading ??= setTimeout(() => {
+    sessionStorage.setItem("reloaded", String(Date.now() / 1000));
+    location.reload();
+  }, (last + RELOAD_AGAIN - now) * 1000);
 }
+let reloading: ReturnType<typeof setTimeout> | undefined;
 
 /** Leaves for the passkey that sensitive changes need, and comes back to this screen. */
 export function stepUp() {
@@ -84,7 +86,8 @@ export function stepUp() {
 export function messageOf(error: unknown): string {
   if (!(error instanceof UsherError)) return error instanceof Error ? error.message : String(error);
   const fields = error.problem?.errors?.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`) ?? [];
-  return fields.length > 0 ? `${fields.join("; ")}.` : error.message;
+  const text = fields.length > 0 ? `${fields.join("; ")}.` : error.message;
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** The code of a problem, or nothing. */
@@ -92,9 +95,10 @@ export const codeOf = (error: unknown) => (error instanceof UsherError ? error.p
 
 /** A path with those parameters that have a value. */
 export function withQuery(path: string, query: Record<string, string | number | undefined | null>): string {
-  const parameters = new URLSearchParams();
+  const [way, given] = path.split("?");
+  const parameters = new URLSearchParams(given);
   for (const [name, value] of Object.entries(query))
     if (value !== undefined && value !== null && value !== "") parameters.set(name, String(value));
   const text = parameters.toString();
-  return text === "" ? path : `${path}?${text}`;
+  return text === "" ? (way ?? "") : `${way}?${text}`;
 }

@@ -29,6 +29,9 @@ export function money(millisats: number, price: number, currency: string): strin
   return once(`${currency} ${isSmall}`, () => new Intl.NumberFormat(undefined, { style: "currency", currency, ...digits })).format(value);
 }
 
+/** Whether an amount was asked for in sats: it needs no other unit beside it. */
+export const isSats = (currency: string) => ["SATS", "MILLISATS"].includes(currency.toUpperCase());
+
 /** An amount in the unit in which it was asked for: millisats, sats, or the minor unit of a currency. */
 export function amountIn(amount: number, currency: string): string {
   const unit = currency.toUpperCase();
@@ -104,6 +107,9 @@ const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e
 
 /** A text of a stranger, of which all characters can be seen. */
 export const visible = (text: string) => text.replace(/\s*[\r\n\t]+\s*/g, " ").replace(HIDDEN, "\ufffd");
+
+/** JSON, or a string of a configuration file, in which the same characters are escaped. */
+export const escaped = (text: string) => text.replace(HIDDEN, (found) => (found === "\n" ? found : [...Array(found.length).keys()].map((at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, "0")}`).join("")));
 
 /** A cell of a CSV file that no spreadsheet takes for a formula. */
 export const csvCell = (value: string | number | undefined | null) => {

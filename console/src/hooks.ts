@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useReducer, useRef, useState } from "preact/hooks";
-import { get, markUnasked } from "./api.ts";
+import { get, markUnasked, withQuery } from "./api.ts";
 import { onEvents } from "./live.ts";
+import { setQuery } from "./router.tsx";
 
 /** What was read last from each path: a screen that is opened again shows it while it reads anew. */
 const kept = new Map<string, unknown>();
@@ -83,7 +84,25 @@ export function useLive(types: string[] | undefined, action: () => void) {
   useEffect(() => (names ? onEvents(names.split(","), () => latest.current()) : undefined), [names]);
 }
 
-/** A list of the API that is read page by page: those that came last stay in their places. */
+/**
+ * A list whose page is in the address, as `after`: one page is shown at a time, and only the first changes by itself. Later pages
+ * are entries of the browser's history.
+ */
+export function usePaged<T>(path: string, member: string, query: URLSearchParams, live: string[]) {
+  const after = query.get("after");
+  const page = useResource<Record<string, unknown>>(withQuery(path, { after }), after ? {} : { live });
+  const next = page.data?.["next"] as string | null | undefined;
+  return {
+    rows: page.data?.[member] as T[] | undefined,
+    error: page.error,
+    loading: page.loading,
+    reload: page.reload,
+    first: after ? () => setQuery({ after: "" }) : undefined,
+    next: next ? () => setQuery({ after: next }, false) : undefined,
+  };
+}
+
+/** A list of the API that is read page by page, each below the one before. */
 export function usePages<T>(path: string | null, member: string, live?: string[]) {
   const [more, setMore] = useState<{ path: string | null; items: T[]; next: string | null | undefined }>({ path, items: [], next: undefined });
   const [busy, setBusy] = useState(false);

@@ -62,6 +62,8 @@ export function connect() {
   opened.onerror = () => {
     setConnected(false);
     if (opened.readyState !== EventSource.CLOSED) return;
+    // Refused: a watcher finds out whether the session is over.
+    for (const watcher of watchers) watcher(false);
     source = undefined;
     setTimeout(connect, RECONNECT);
   };

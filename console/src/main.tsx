@@ -1,9 +1,9 @@
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
 import { SessionContext } from "./access.ts";
-import { codeOf, session } from "./api.ts";
+import { codeOf, markUnasked, session } from "./api.ts";
 import { useLoaded } from "./hooks.ts";
-import { connect } from "./live.ts";
+import { connect, onConnection } from "./live.ts";
 import { Shell } from "./shell.tsx";
 import { Failure, Loading } from "./ui/states.tsx";
 import "../style/base.css";
@@ -18,7 +18,14 @@ function Console() {
   const { data, error, reload } = useLoaded("session", session, { every: LOOK });
   const isKnown = data !== undefined;
   useEffect(() => {
-    if (isKnown) connect();
+    if (!isKnown) return;
+    connect();
+    // The service ends the stream with the session. Nobody has asked for this look.
+    return onConnection((connected) => {
+      const look = new AbortController();
+      markUnasked(look.signal);
+      if (!connected) session(look.signal).catch(() => undefined);
+    });
   }, [isKnown]);
   if (!data) {
     return <div class="start">{error && codeOf(error) !== "unauthorized" ? <Failure error={error} retry={reload} /> : <Loading />}</div>;

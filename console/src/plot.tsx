@@ -82,7 +82,7 @@ function options(root: HTMLElement, styles: string[], point: (at: number | null)
       { stroke: muted, font, grid: { show: false }, ticks: { show: false }, size: 26, space: 60, values: (_, times) => times.map((time) => clockTime(time).slice(0, 5)) },
       { stroke: muted, font, size: 48, gap: 6, grid: { stroke: line, width: 1 }, ticks: { show: false }, space: 44, values: (_, values) => values.map((value) => (Number.isInteger(value) ? short.format(value) : "")) },
     ],
-    series: [{}, ...styles.map((style) => ({ points: { show: false }, spanGaps: false, ...look[style] }))],
+    series: [{}, ...styles.map((style) => ({ points: { show: style === "today", size: 5 }, spanGaps: false, ...look[style] }))],
     hooks: { setCursor: [({ cursor }) => point(cursor.idx ?? null)] },
   };
 }

@@ -31,15 +31,16 @@ export function go(path: string, replace = false) {
   tell();
 }
 
-/** Sets parameters of this screen; an empty value removes one. */
-export function setQuery(changes: Record<string, string>) {
+/** Sets parameters of this screen; an empty value removes one. Another selection begins at its first page. */
+export function setQuery(changes: Record<string, string>, replace = true) {
   const { path, query } = here();
+  query.delete("after");
   for (const [name, value] of Object.entries(changes)) {
     if (value) query.set(name, value);
     else query.delete(name);
   }
   const text = query.toString();
-  go(text ? `${path}?${text}` : path, true);
+  go(text ? `${path}?${text}` : path, replace);
 }
 
 type LinkProps = Omit<JSX.AnchorHTMLAttributes<HTMLAnchorElement>, "href"> & { to: string; children?: ComponentChildren };

@@ -105,7 +105,7 @@ function Search() {
     else go(`/payments?q=${encodeURIComponent(wanted)}`);
   };
   return (
-    <form class="search" role="search" onSubmit={find}>
+    <form class="search" role="search" aria-label="All payments" onSubmit={find}>
       <Icon name="search" />
       <input
         type="search"

@@ -72,7 +72,7 @@ function Details({ approval }: { approval: Approval }) {
       {approval.address && <Fact name="Address"><Id whole>{approval.address}</Id></Fact>}
       {approval.refund_of && <Fact name="Refund of"><Id to={`/payments/${approval.refund_of}`}>{approval.refund_of}</Id></Fact>}
       <Fact name="For"><Text empty="Unknown: the invoice says nothing">{approval.description}</Text></Fact>
-      <Fact name="Asked for by">{approval.requested_by} <span class="muted">·</span> <Time at={approval.requested_at} ago /></Fact>
+      <Fact name="Asked for by"><Text>{approval.requested_by}</Text> <span class="muted">·</span> <Time at={approval.requested_at} ago /></Fact>
       <Fact name="Until"><Time at={approval.expires_at} ago /></Fact>
     </Facts>
   );

@@ -50,7 +50,7 @@ function useNeeds(): Need[] {
   const ready = useResource<Schemas["Ready"]>("/health/ready", { every: 60 });
   const wallet = useResource<Schemas["WalletInfo"]>("/wallet/info", { every: 120 });
   const failed = useResource<Schemas["WebhookDeliveries"]>("/webhooks/deliveries?status=failed&limit=100", { every: 120 });
-  const pending = useResource<Schemas["WebhookDeliveries"]>("/webhooks/deliveries?status=pending&limit=1000", { live: ["*"] });
+  const pending = useResource<Schemas["WebhookDeliveries"]>("/webhooks/deliveries?status=pending&limit=100", { live: ["*"] });
   const approvals = useResource<Schemas["ApprovalList"]>("/approvals?limit=100", { live: ["StatusUpdate"], every: 60 });
   const checks = useResource<Schemas["VerificationSessionList"]>("/verification/sessions?status=open&limit=100", { live: ["CashuResponse"], every: 60 });
   return [

@@ -1,8 +1,9 @@
 import { useState } from "preact/hooks";
 import { useMay, useSession } from "../access.ts";
-import { call } from "../api.ts";
+import { call, withQuery } from "../api.ts";
 import { amountIn, parseAmount, startOfDay, visible } from "../format.ts";
 import { usePages, useResource } from "../hooks.ts";
+import { justBefore } from "../newest.ts";
 import { Qr, svgOf } from "../qr.tsx";
 import { go } from "../router.tsx";
 import type { Link, Schemas } from "../types.ts";
@@ -14,8 +15,6 @@ import { Empty, Failure, Loading } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { Button } from "../ui/button.tsx";
 
-const LIST = "/payment-links?limit=1000";
-const useLinks = () => usePages<Link>(LIST, "links", ["StatusUpdate"]);
 
 function price({ amount, min, max, currency }: Link): string {
   if (amount !== undefined) return amountIn(amount, currency);
@@ -24,7 +23,7 @@ function price({ amount, min, max, currency }: Link): string {
 
 /** Payment links: the newest first. */
 export function Links() {
-  const list = useLinks();
+  const list = usePages<Link>("/payment-links?limit=1000", "links", ["StatusUpdate"]);
   const may = useMay("links");
   const [creating, create] = useState(false);
   const links = list.items && [...list.items].reverse();
@@ -100,7 +99,7 @@ function NewLink({ close }: { close: () => void }) {
 
 /** One link: its code to print, and what was paid at it. */
 export function LinkScreen({ id }: { id: string }) {
-  const list = useLinks();
+  const list = usePages<Link>(withQuery("/payment-links", { after: justBefore(id), limit: 1 }), "links", ["StatusUpdate"]);
   const link = list.items?.find(({ stream_id }) => stream_id === id);
   const may = useMay("links");
   const [closing, end] = useState(false);

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { withQuery } from "../api.ts";
-import { usePages } from "../hooks.ts";
+import { usePaged } from "../hooks.ts";
 import { go, setQuery } from "../router.tsx";
 import type { Login } from "../types.ts";
 import { Screen, Status, Text, Time, UserLink } from "../ui/bits.tsx";
@@ -22,7 +22,7 @@ const STATUSES: [string, string][] = [
 export function Logins({ query }: { query: URLSearchParams }) {
   const status = query.get("status") ?? "";
   const found = query.get("q") ?? "";
-  const list = usePages<Login>(withQuery("/logins", { status, q: found }), "logins", ["StatusUpdate", "KeyHandshake"]);
+  const list = usePaged<Login>(withQuery("/logins", { status, q: found }), "logins", query, ["StatusUpdate", "KeyHandshake"]);
   const [text, setText] = useState(found);
   const find = (event: Event) => {
     event.preventDefault();
@@ -32,7 +32,7 @@ export function Logins({ query }: { query: URLSearchParams }) {
   };
   return (
     <Screen title="Logins and users" about="Recent logins of your users. A user is a key: open one to see all that is kept of it.">
-      <form class="wide-search" role="search" onSubmit={find}>
+      <form class="wide-search" role="search" aria-label="Users and logins" onSubmit={find}>
         <Icon name="search" />
         <input
           type="search"
@@ -51,7 +51,6 @@ export function Logins({ query }: { query: URLSearchParams }) {
       <Table
         {...list}
         caption="Logins, the newest first"
-        rows={list.items}
         id={({ stream_id, at }) => `${stream_id} ${at}`}
         columns={[
           { name: "User", cell: ({ main_key }) => <UserLink of={main_key} /> },

@@ -1,9 +1,8 @@
 import { useState } from "preact/hooks";
-import { useMay, useSession } from "../access.ts";
+import { useIsLimited, useMay, useSession } from "../access.ts";
 import { call, codeOf, get } from "../api.ts";
-import { amountIn, clockTime, dayOf, fullTime, parseAmount, sats } from "../format.ts";
+import { amountIn, clockTime, dayOf, fullTime, isSats, parseAmount, sats } from "../format.ts";
 import { useLoaded, useResource } from "../hooks.ts";
-import { newestPayments } from "../newest.ts";
 import { go, Link } from "../router.tsx";
 import type { ApiEvent, Payment, Schemas } from "../types.ts";
 import { Amount, Card, download, Fact, Facts, Id, Screen, Status, Text, Time, UserLink } from "../ui/bits.tsx";
@@ -14,35 +13,22 @@ import { Empty, Failure, Loaded } from "../ui/states.tsx";
 import { kindOf, sentence, statusOf } from "../words.ts";
 import { Button } from "../ui/button.tsx";
 
-/** Seconds around the start of a stream within which its entry in the books is looked for. */
-const AROUND = 120;
-
 interface Found { payment: Payment; refunds: Payment[] }
 
-/** One payment: from the search, or from the books at the time that its id has. */
-async function findPayment(id: string, signal: AbortSignal): Promise<Found | undefined> {
-  const found = (payments: Payment[]) => payments.find(({ stream_id }) => stream_id === id);
-  let payment: Payment | undefined;
-  const at = parseInt(id.replaceAll("-", "").slice(0, 12), 16) / 1000;
-  if (Number.isFinite(at)) payment = found((await newestPayments(Math.floor(at) - AROUND, Math.ceil(at) + AROUND, "", signal)).payments);
-  payment ??= found((await get<Schemas["PaymentList"]>(`/payments?q=${encodeURIComponent(id)}`, signal)).payments);
-  if (!payment) return undefined;
-  if (payment.direction === "out" || payment.status !== "paid") return { payment, refunds: [] };
-  const later = await newestPaymentsSince(payment.created_at, signal);
-  return { payment, refunds: later.filter(({ refund_of }) => refund_of === id) };
-}
-
-/** What was booked within 30 days after a payment: its refunds are among them. */
-async function newestPaymentsSince(from: number, signal: AbortSignal): Promise<Payment[]> {
-  const page = await get<Schemas["PaymentList"]>(`/payments?from=${from}&to=${from + 30 * 86_400}&limit=1000`, signal);
-  return page.payments;
+/** One payment with its refunds. */
+async function findPayment(id: string, signal: AbortSignal): Promise<Found | null> {
+  const { payments } = await get<Schemas["PaymentList"]>(`/payments?q=${encodeURIComponent(id)}&limit=1000`, signal);
+  const payment = payments.find(({ stream_id }) => stream_id === id);
+  return payment ? { payment, refunds: payments.filter(({ refund_of }) => refund_of === id) } : null;
 }
 
 export function PaymentScreen({ id }: { id: string }) {
   const entry = useLoaded(`payment ${id}`, (signal) => findPayment(id, signal), { live: ["StatusUpdate"] });
   const events = useResource<Schemas["EventPage"]>(`/events/${encodeURIComponent(id)}`, { live: ["StatusUpdate", "InvoiceResponse"] });
   const [refunding, refund] = useState(false);
-  const may = useMay("refund");
+  // Without the limit nobody would look at a refund of support.
+  const isLimited = useIsLimited("wallet.approval_above_millisats");
+  const may = useMay("refund") && (useSession().role === "admin" || isLimited);
   const payment = entry.data?.payment;
   const arrived = payment?.status === "paid" && payment.direction === "in";
   const refunded = (entry.data?.refunds ?? []).filter(({ status }) => status !== "not_paid").reduce((sum, { amount_millisats }) => sum + amount_millisats, 0);
@@ -58,7 +44,7 @@ export function PaymentScreen({ id }: { id: string }) {
         </>
       }
     >
-      <Loaded data={entry.data === undefined && !entry.loading && !entry.error ? null : entry.data} error={entry.error} reload={entry.reload}>
+      <Loaded {...entry}>
         {(found) =>
           found ? (
             <>
@@ -104,7 +90,7 @@ function Details({ payment, events }: { payment: Payment; events: ApiEvent[] }) 
       <Fact name="Status"><Status of={payment.status} /></Fact>
       <Fact name={payment.direction === "in" ? "Asked for" : "Amount"}>
         <Amount millisats={payment.amount_millisats} />
-        {payment.amount !== undefined && payment.currency && <span class="muted"> · {amountIn(payment.amount, payment.currency)}</span>}
+        {payment.amount !== undefined && payment.currency && !isSats(payment.currency) && <span class="muted"> · {amountIn(payment.amount, payment.currency)}</span>}
       </Fact>
       {payment.rate && (
         <Fact name="Rate">
@@ -232,7 +218,7 @@ export function ReceiptScreen({ id }: { id: string }) {
             <Facts>
               {service && <Fact name="From"><Text>{service}</Text></Fact>}
               <Fact name="Paid">
-                <strong>{paid.amount !== undefined && paid.currency ? `${amountIn(paid.amount, paid.currency)} (${sats(paid.amount_millisats)})` : sats(paid.amount_millisats)}</strong>
+                <strong>{paid.amount !== undefined && paid.currency && !isSats(paid.currency) ? `${amountIn(paid.amount, paid.currency)} (${sats(paid.amount_millisats)})` : sats(paid.amount_millisats)}</strong>
               </Fact>
               <Fact name="For"><Text>{paid.description}</Text></Fact>
               <Fact name="On">{fullTime(paid.paid_at)}</Fact>

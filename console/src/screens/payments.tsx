@@ -1,14 +1,13 @@
 import { useState } from "preact/hooks";
-import { withQuery } from "../api.ts";
+import { get, withQuery } from "../api.ts";
 import { csvCell, startOfDay } from "../format.ts";
-import { useLoaded, usePages } from "../hooks.ts";
-import { newestPayments, type Books } from "../newest.ts";
+import { useAction, usePaged } from "../hooks.ts";
 import { setQuery } from "../router.tsx";
-import type { Payment } from "../types.ts";
+import type { Payment, Schemas } from "../types.ts";
 import { Amount, download, Screen, Status, Text, Time } from "../ui/bits.tsx";
 import { Filter, Input } from "../ui/form.tsx";
 import { Icon } from "../ui/icons.tsx";
-import { Empty } from "../ui/states.tsx";
+import { Empty, Failure } from "../ui/states.tsx";
 import { Table, type Column } from "../ui/table.tsx";
 import { kindOf } from "../words.ts";
 import { Button } from "../ui/button.tsx";
@@ -43,40 +42,47 @@ export const PAYMENT_COLUMNS: Column<Payment>[] = [
 
 /** All payments, the newest first; those that are found by a search. */
 export function Payments({ query }: { query: URLSearchParams }) {
-  const found = query.get("q") ?? "";
-  const direction = query.get("direction") ?? "";
-  const list = useList(query);
-  const rows = list.items?.filter((payment) => !direction || payment.direction === direction);
-  const filtered = found !== "" || direction !== "" || query.has("status") || query.has("from") || query.has("to");
+  const [found, status, direction] = ["q", "status", "direction"].map((name) => query.get(name) ?? "");
+  const last = dayStart(query.get("to"));
+  const path = withQuery("/payments", {
+    order: "newest",
+    q: found,
+    status,
+    direction,
+    from: dayStart(query.get("from")),
+    to: last === undefined ? undefined : startOfDay(last, -1),
+  });
+  const list = usePaged<Payment>(path, "payments", query, ["*"]);
+  const { busy, error, run } = useAction();
+  const isSelected = ["q", "status", "direction", "from", "to"].some((name) => query.has(name));
   return (
     <Screen
       title="Payments"
       about="Every payment to you and by you, as your books have it."
       actions={
-        <Button disabled={!rows?.length} run={() => rows && exportCsv(rows)}><Icon name="download" /> CSV</Button>
+        <Button disabled={busy || !list.rows?.length} run={() => void run(() => exportCsv(path))}>
+          <Icon name="download" /> {busy ? "One moment…" : "CSV"}
+        </Button>
       }
     >
-      <SearchField found={found} />
+      {error !== undefined && <Failure error={error} />}
+      <SearchField found={found ?? ""} />
       <div class="filters">
-        <Filter label="Status" value={query.get("status") ?? ""} set={(status) => setQuery({ status })} options={STATUSES} />
-        <Filter label="Direction" value={direction} set={(direction) => setQuery({ direction })} options={DIRECTIONS} />
+        <Filter label="Status" value={status ?? ""} set={(status) => setQuery({ status })} options={STATUSES} />
+        <Filter label="Direction" value={direction ?? ""} set={(direction) => setQuery({ direction })} options={DIRECTIONS} />
         <span class="range">
           <Input label="From" type="date" optional value={query.get("from") ?? ""} set={(from) => setQuery({ from })} />
           <Input label="Until" type="date" optional value={query.get("to") ?? ""} set={(to) => setQuery({ to })} />
         </span>
       </div>
       <Table
+        {...list}
         caption="Payments, the newest first"
-        rows={rows}
         id={({ stream_id }) => stream_id}
         to={({ stream_id }) => `/payments/${stream_id}`}
         columns={PAYMENT_COLUMNS}
-        error={list.error}
-        loading={list.loading}
-        reload={list.reload}
-        more={list.more}
         empty={
-          filtered ? (
+          isSelected ? (
             <Empty
               icon="search"
               title="Nothing found"
@@ -92,49 +98,6 @@ export function Payments({ query }: { query: URLSearchParams }) {
       />
     </Screen>
   );
-}
-
-function useList(query: URLSearchParams) {
-  const found = query.get("q") ?? "";
-  const status = query.get("status") ?? "";
-  const from = dayStart(query.get("from")) ?? 0;
-  const last = dayStart(query.get("to"));
-  const to = last === undefined ? undefined : startOfDay(last, -1);
-  const key = JSON.stringify([status, from, to ?? 0]);
-  const [earlier, setEarlier] = useState<{ key: string; books: Books[] }>({ key, books: [] });
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<unknown>();
-  // Requests are booked with the service's clock, which may be ahead of the browser's.
-  const end = () => to ?? Math.floor(Date.now() / 1000) + 86_400;
-  const first = useLoaded(found ? null : `payments ${key}`, (signal) => newestPayments(from, end(), status, signal), { live: ["*"] });
-  const path = found ? withQuery("/payments", { q: found, status, from: from || undefined, to }) : null;
-  const search = usePages<Payment>(path, "payments", ["*"]);
-  if (found) return search;
-  const books = earlier.key === key ? earlier.books : [];
-  const oldest = books.at(-1) ?? first.data;
-  // What the first reading has when it reads again may overlap with what was read before.
-  const items = first.data && unique([first.data, ...books].flatMap(({ payments }) => payments));
-  const reached = oldest?.reached ?? null;
-  const more = async () => {
-    if (reached === null) return;
-    setBusy(true);
-    try {
-      const next = await newestPayments(from, reached, status);
-      setEarlier({ key, books: [...books, next] });
-      setProblem(undefined);
-    } catch (error) {
-      setProblem(error);
-    } finally {
-      setBusy(false);
-    }
-  };
-  return { items, error: problem ?? first.error, loading: first.loading || busy, reload: first.reload, more: reached === null ? undefined : more };
-}
-
-function unique(payments: Payment[]): Payment[] {
-  const known = new Map<string, Payment>();
-  for (const payment of payments) if (!known.has(payment.stream_id)) known.set(payment.stream_id, payment);
-  return [...known.values()];
 }
 
 function dayStart(day: string | null): number | undefined {
@@ -153,6 +116,7 @@ function SearchField({ found }: { found: string }) {
     <form
       class="wide-search"
       role="search"
+      aria-label="This list"
       onSubmit={(event) => {
         event.preventDefault();
         setQuery({ q: text.trim() });
@@ -175,7 +139,17 @@ function SearchField({ found }: { found: string }) {
   );
 }
 
-function exportCsv(payments: Payment[]) {
+/** Most payments in one file: `usher payments export` has no limit. */
+const MOST_EXPORTED = 50_000;
+
+/** Everything that is selected, as CSV. */
+async function exportCsv(path: string) {
+  const payments: Payment[] = [];
+  for (let after: string | null | undefined = ""; after !== null && after !== undefined && payments.length < MOST_EXPORTED; ) {
+    const page: Schemas["PaymentList"] = await get(withQuery(path, { after, limit: 1000 }));
+    payments.push(...page.payments);
+    after = page.next;
+  }
   const names = ["created_at", "stream_id", "direction", "kind", "status", "amount_millisats", "settled_millisats", "fee_millisats", "currency", "amount", "description", "request_id", "payment_hash"] as const;
   const lines = payments.map((payment) =>
     names.map((name) => csvCell(name === "created_at" ? new Date(payment[name] * 1000).toISOString() : payment[name])).join(","),

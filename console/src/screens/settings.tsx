@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { useMay, useSession } from "../access.ts";
 import { call } from "../api.ts";
-import { visible } from "../format.ts";
+import { escaped, visible } from "../format.ts";
 import { useResource } from "../hooks.ts";
 import { setQuery } from "../router.tsx";
 import type { Operators, Setting } from "../types.ts";
@@ -48,7 +48,7 @@ function lineOf(key: string, value: unknown): string {
   const at = key.lastIndexOf(".");
   // Outside of all tables is a list of tables.
   if (at < 0) return `[[${key}]]\n…`;
-  const shown = !isSet(value) || value === "set" ? '"…"' : Array.isArray(value) || typeof value !== "object" ? JSON.stringify(value) : "…";
+  const shown = !isSet(value) || value === "set" ? '"…"' : Array.isArray(value) || typeof value !== "object" ? escaped(JSON.stringify(value)) : "…";
   return `[${key.slice(0, at)}]\n${key.slice(at + 1)} = ${shown}`;
 }
 const variableOf = (key: string) => `SERVICE__${key.toUpperCase().replaceAll(".", "__")}`;
@@ -120,7 +120,7 @@ function Look({ settings }: { settings: Setting[] }) {
   const [publishing, publish] = useState(false);
   const [done, setDone] = useState(false);
   const shown = visible(profile.display_name || profile.name || service || "Usher");
-  const keep = PROFILE.filter(([name]) => profile[name]).map(([name]) => `${name} = ${JSON.stringify(profile[name])}`);
+  const keep = PROFILE.filter(([name]) => profile[name]).map(([name]) => `${name} = ${escaped(JSON.stringify(profile[name]))}`);
   return (
     <div class="columns">
       <Card title="Profile on Nostr">

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { useMay } from "../access.ts";
+import { useIsLimited, useMay } from "../access.ts";
 import { call } from "../api.ts";
 import { count } from "../format.ts";
 import { usePages, useResource } from "../hooks.ts";
@@ -19,6 +19,7 @@ export function Tickets() {
   const balances = useResource<Schemas["TicketBalances"]>("/cashu/balances", { live: ["CashuResponse"] });
   const outgoing = usePages<Outgoing>("/cashu/outgoing?limit=1000", "outgoing", ["CashuResponse", "StatusUpdate"]);
   const may = useMay("tickets");
+  const isLimited = useIsLimited("wallet.approval_above_millisats", "wallet.daily_budget_millisats");
   const [withdrawn, withdraw] = useState<Balance>();
   const [reclaimed, reclaim] = useState<Outgoing>();
   return (
@@ -35,9 +36,10 @@ export function Tickets() {
             { name: "Mint", kind: "grow", cell: ({ mint_url }) => <Text>{mint_url}</Text> },
             { name: "Set aside", kind: "rest", cell: ({ set_aside }) => (set_aside ? <span title="The mint says that it is spent, and you have not spent it">{count(set_aside)}</span> : <span class="muted">—</span>) },
           ]}
-          actions={may && ((balance) => balance.amount > 0 && <Button small run={() => withdraw(balance)}>Withdraw…</Button>)}
+          actions={may && isLimited === false && ((balance) => balance.amount > 0 && <Button small run={() => withdraw(balance)}>Withdraw…</Button>)}
           empty={<Empty title="Nothing" text="What you redeem or take back is kept here." />}
         />
+        {may && isLimited && <p class="muted">A limit on what is sent counts no withdrawals: only a program with the token can withdraw.</p>}
       </Card>
       <Card title="Sent and not redeemed">
         <Table

@@ -1,7 +1,6 @@
 import { get, withQuery } from "../api.ts";
 import { count, plural, sats, startOfDay } from "../format.ts";
 import { useLoaded, useNow, useResource } from "../hooks.ts";
-import { newestPayments } from "../newest.ts";
 import { Plot, type Series } from "../plot.tsx";
 import { Link } from "../router.tsx";
 import type { Login, Payment, Schemas, Sums } from "../types.ts";
@@ -98,14 +97,14 @@ function DayPlot({ title, days, begin, now, name, unit = 1, write }: DayPlotProp
 }
 
 function Latest() {
-  const latest = useLoaded("latest payments", (signal) => newestPayments(0, Math.floor(Date.now() / 1000) + 86_400, "", signal), { live: ["*"] });
+  const latest = useResource<Schemas["PaymentList"]>("/payments?order=newest&limit=7", { live: ["*"] });
   return (
     <Card title="Latest payments" actions={<Link to="/payments">All payments</Link>}>
       <Loaded {...latest}>
         {({ payments }) =>
           payments.length === 0 ? <Empty title="No payments yet" text="The first one appears here by itself." /> : (
             <ul class="rows">
-              {payments.slice(0, 7).map((payment: Payment) => (
+              {payments.map((payment: Payment) => (
                 <li key={payment.stream_id}>
                   <Link to={`/payments/${payment.stream_id}`}>
                     <Amount plain millisats={payment.settled_millisats ?? payment.amount_millisats} sign={payment.direction === "out" ? "−" : ""} />
@@ -189,7 +188,7 @@ function Money() {
 /** What payments and logins depend on. */
 function Health() {
   const ready = useResource<Schemas["Ready"]>("/health/ready", { every: 60 });
-  const pending = useResource<Schemas["WebhookDeliveries"]>("/webhooks/deliveries?status=pending&limit=1000", { live: ["*"] });
+  const pending = useResource<Schemas["WebhookDeliveries"]>("/webhooks/deliveries?status=pending&limit=100", { live: ["*"] });
   const state = (good: boolean, label: string) => (
     <span class="with-icon"><span class={`dot ${good ? "good" : "bad"}`} /> {label}</span>
   );

@@ -21,7 +21,7 @@ export function Wallet() {
   const wallet = useResource<Schemas["WalletInfo"]>("/wallet/info", { live: ["StatusUpdate"], every: 60 });
   const may = useMay("wallet");
   const node = wallet.data?.node;
-  const channels = useResource<Schemas["Channels"]>(node ? "/wallet/channels" : null, { live: ["StatusUpdate"], every: 60 });
+  const channels = useResource<Schemas["Channels"]>(node ? "/wallet/channels" : null, { live: ["StatusUpdate"], every: 10 });
   const [asked, ask] = useState<Asked>();
   const [closed, shut] = useState<Channel>();
   const button = (what: Asked, label: string) => <Button run={() => ask(what)}>{label}</Button>;

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { useMay } from "../access.ts";
 import { call, codeOf, get, withQuery } from "../api.ts";
-import { count, plural } from "../format.ts";
+import { count, escaped, plural } from "../format.ts";
 import { useLoaded, useNow } from "../hooks.ts";
 import { newestFirst, streamsFrom } from "../newest.ts";
 import { setQuery } from "../router.tsx";
@@ -139,7 +139,7 @@ export function DeliveryScreen({ id, query }: { id: string; query: URLSearchPara
   const [resending, resend] = useState(false);
   const event = useLoaded(`delivery event ${id}`, (signal) => readEvent(stream, Number(index), signal));
   const delivery = useLoaded(`delivery ${id} ${status}`, (signal) => findDelivery(id, stream, Number(index), status, signal), { live: ["*"] });
-  const body = event.data && JSON.stringify({ stream_id: stream, ...event.data }, null, 2);
+  const body = event.data && escaped(JSON.stringify({ stream_id: stream, ...event.data }, null, 2));
   return (
     <Screen
       title="Delivery"

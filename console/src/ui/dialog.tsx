@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { needsStepUp, useSession } from "../access.ts";
 import { stepUp } from "../api.ts";
+import { visible } from "../format.ts";
 import { useAction } from "../hooks.ts";
 import { Icon } from "./icons.tsx";
 import { Failure } from "./states.tsx";
@@ -10,7 +11,8 @@ import { Button } from "./button.tsx";
 interface DialogProps { title: string; close: () => void; children: ComponentChildren }
 
 /** A dialog of the browser's own: it holds the focus, and Escape closes it. */
-export function Dialog({ title, close, children }: DialogProps) {
+export function Dialog({ title: name, close, children }: DialogProps) {
+  const title = visible(name);
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const opener = document.activeElement;
@@ -32,7 +34,7 @@ export function Dialog({ title, close, children }: DialogProps) {
     >
       <div class="dialog">
         <header>
-          <h2>{title}</h2>
+          <h2><bdi>{title}</bdi></h2>
           <button type="button" class="icon-button" aria-label="Close" onClick={close}><Icon name="close" /></button>
         </header>
         {children}

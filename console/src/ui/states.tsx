@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { codeOf, messageOf } from "../api.ts";
+import { visible } from "../format.ts";
 import { Icon, type IconName } from "./icons.tsx";
 import { Button } from "./button.tsx";
 
@@ -10,7 +11,7 @@ export function Failure({ error, retry }: { error: unknown; retry?: (() => void)
   return (
     <div class="notice bad" role="alert">
       <Icon name="warn" />
-      <p>{messageOf(error)}</p>
+      <p>{visible(messageOf(error))}</p>
       {retry && <Button small run={retry}>Try again</Button>}
     </div>
   );
@@ -18,7 +19,7 @@ export function Failure({ error, retry }: { error: unknown; retry?: (() => void)
 
 interface EmptyProps { icon?: IconName; title: string; text?: ComponentChildren; action?: ComponentChildren }
 export function Empty({ icon, title, text, action }: EmptyProps) {
-  return <div class="empty">{icon && <Icon name={icon} />}<h3>{title}</h3>{text && <p>{text}</p>}{action}</div>;
+  return <div class="empty">{icon && <Icon name={icon} />}<strong>{title}</strong>{text && <p>{text}</p>}{action}</div>;
 }
 
 /** Lines of grey in place of what is being read. */

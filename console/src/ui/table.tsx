@@ -1,6 +1,7 @@
 import { Component, type ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { go } from "../router.tsx";
+import { Button } from "./button.tsx";
 import { Failure, Loading } from "./states.tsx";
 
 export interface Column<T> {
@@ -24,19 +25,22 @@ interface TableProps<T> {
   loading?: boolean;
   reload?: () => void;
   more?: (() => void) | undefined;
+  /** Of a list of which one page is shown: to the first page, and to the next. */
+  first?: (() => void) | undefined;
+  next?: (() => void) | undefined;
 }
 
 /** Rows in the page at once: more are shown on demand, so that a list of thousands stays fast. */
 const STEP = 200;
 
-export function Table<T>({ caption, columns, rows, id, to, actions, empty, error, loading, reload, more }: TableProps<T>) {
+export function Table<T>({ caption, columns, rows, id, to, actions, empty, error, loading, reload, more, first, next }: TableProps<T>) {
   const [shown, setShown] = useState(STEP);
   const fresh = useFresh(rows, id);
   if (rows === undefined) return error ? <Failure error={error} retry={reload} /> : <Loading lines={8} />;
   return (
     <>
       {error !== undefined && <Failure error={error} retry={reload} />}
-      {rows.length === 0 && !more ? (
+      {rows.length === 0 && !more && !next ? (
         empty
       ) : (
         <div class="table" role="region" aria-label={caption} tabIndex={0}>
@@ -55,6 +59,12 @@ export function Table<T>({ caption, columns, rows, id, to, actions, empty, error
             </tbody>
           </table>
         </div>
+      )}
+      {(first || next) && (
+        <nav class="table-foot" aria-label="Pages">
+          {first && <Button small run={first}>Newest</Button>}
+          {next && <Button small disabled={loading} run={next}>{loading ? "Loading…" : "Older"}</Button>}
+        </nav>
       )}
       {(rows.length > shown || more) && (
         <div class="table-foot">
