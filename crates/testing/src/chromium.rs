@@ -266,9 +266,19 @@ impl Browser {
 
     /// The names of all cookies that the browser holds.
     pub async fn cookies(&mut self) -> Vec<String> {
+        let cookies = self.all_cookies().await;
+        cookies.iter().map(|cookie| cookie["name"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// The cookie with this name, as the browser describes it.
+    pub async fn cookie(&mut self, name: &str) -> Value {
+        let cookies = self.all_cookies().await;
+        cookies.into_iter().find(|cookie| cookie["name"] == name).unwrap_or_else(|| panic!("no cookie {name}"))
+    }
+
+    async fn all_cookies(&mut self) -> Vec<Value> {
         let cookies = self.command("Network.getAllCookies", json!({})).await;
-        let cookies = cookies["cookies"].as_array().unwrap().iter();
-        cookies.map(|cookie| cookie["name"].as_str().unwrap().to_owned()).collect()
+        cookies["cookies"].as_array().unwrap().clone()
     }
 
     async fn try_evaluate(&mut self, expression: &str) -> Result<Value, String> {

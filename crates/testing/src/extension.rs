@@ -22,10 +22,14 @@ setTimeout(() => {
 impl Browser {
     /// From the next page on, pages find an extension with this secret key (64 hex characters).
     pub async fn install_extension(&mut self, secret_key: &str) {
-        let library = installed("nostr-tools").join("node_modules/nostr-tools/lib/nostr.bundle.js");
-        let library = std::fs::read_to_string(library).unwrap();
-        // In a function: the names are not the page's.
-        let extension = EXTENSION.replace("SECRET", secret_key);
-        self.run_on_every_page(&format!("(() => {{ {library}\n{extension} }})()")).await;
+        self.run_on_every_page(&extension(secret_key)).await;
     }
+}
+
+/// The script of an extension with this secret key.
+pub(crate) fn extension(secret_key: &str) -> String {
+    let library = installed("nostr-tools").join("node_modules/nostr-tools/lib/nostr.bundle.js");
+    let library = std::fs::read_to_string(library).unwrap();
+    // In a function: the names are not the page's.
+    format!("(() => {{ {library}\n{} }})()", EXTENSION.replace("SECRET", secret_key))
 }

@@ -1,4 +1,4 @@
-//! Another browser for pictures of pages: Debian's firefox-esr, driven by WebDriver BiDi.
+//! Another browser: Debian's firefox-esr, driven by WebDriver BiDi.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -9,9 +9,10 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::devtools::{Connection, within};
+use crate::devtools::{Connection, TIMEOUT, within};
+use crate::extension::extension;
 
-/// A Firefox without a window. It shows copies of pages: what [`Browser::copy`](crate::Browser::copy) made.
+/// A Firefox without a window, with a profile of its own.
 pub struct Firefox {
     connection: Connection,
     tab: Value,
@@ -37,7 +38,50 @@ impl Firefox {
         Self { connection, tab: tabs["contexts"][0]["context"].clone(), child, folder }
     }
 
-    /// A picture of the whole page, as PNG, in a window of this size in CSS pixels. `part` is the page's fragment.
+    pub async fn open(&mut self, url: &str) {
+        let page = json!({ "context": self.tab, "url": url, "wait": "complete" });
+        self.connection.command("browsingContext.navigate", page).await;
+    }
+
+    /// From the next page on, this script runs before those of the page.
+    pub async fn run_on_every_page(&mut self, script: &str) {
+        let script = json!({ "functionDeclaration": format!("() => {{ {script} }}") });
+        self.connection.command("script.addPreloadScript", script).await;
+    }
+
+    /// From the next page on, pages find an extension with this secret key (64 hex characters).
+    pub async fn install_extension(&mut self, secret_key: &str) {
+        self.run_on_every_page(&extension(secret_key)).await;
+    }
+
+    /// The value of an expression; a promise is waited for.
+    pub async fn evaluate(&mut self, expression: &str) -> Value {
+        self.try_evaluate(expression).await.unwrap_or_else(|error| panic!("{expression:.200}: {error}"))
+    }
+
+    /// Waits until an expression is true, also on a page that is yet to come.
+    pub async fn until(&mut self, expression: &str) {
+        let waited = tokio::time::timeout(TIMEOUT, async {
+            while self.try_evaluate(expression).await != Ok(Value::Bool(true)) {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        });
+        if waited.await.is_err() {
+            let shown = self.try_evaluate("location.href + '\\n' + document.documentElement.outerHTML").await;
+            panic!("never true: {expression}\n{shown:?}");
+        }
+    }
+
+    async fn try_evaluate(&mut self, expression: &str) -> Result<Value, String> {
+        let as_json = format!("(async () => JSON.stringify((await ({expression})) ?? null))()");
+        let script = json!({ "expression": as_json, "target": { "context": self.tab }, "awaitPromise": true });
+        let evaluated = self.connection.try_command("script.evaluate", script).await?;
+        let value = evaluated["result"]["value"].as_str().ok_or_else(|| evaluated["exceptionDetails"].to_string())?;
+        serde_json::from_str(value).map_err(|error| error.to_string())
+    }
+
+    /// A picture of the whole page, as PNG, in a window of this size in CSS pixels: of a copy that
+    /// [`Browser::copy`](crate::Browser::copy) made. `part` is the page's fragment.
     pub async fn screenshot(&mut self, html: &str, part: &str, width: u32, height: u32) -> Vec<u8> {
         let file = self.folder.path().join("page.html");
         std::fs::write(&file, html).unwrap();

@@ -39,7 +39,7 @@ pub async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> Option<Reque
         let (name, value) = header.split_once(": ").unwrap();
         assert!(headers.insert(name.to_lowercase(), value.to_owned()).is_none(), "{name} comes twice");
     }
-    let length: usize = headers["content-length"].parse().unwrap();
+    let length: usize = headers.get("content-length").map_or(0, |length| length.parse().unwrap());
     let mut body = bytes[end + 4..].to_vec();
     while body.len() < length {
         if stream.read_buf(&mut body).await.ok()? == 0 {

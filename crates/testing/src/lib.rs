@@ -11,7 +11,7 @@
 //! | module | is | installed by `scripts/test` |
 //! | --- | --- | --- |
 //! | `chromium` | a browser | from Debian |
-//! | `firefox` | another browser, for pictures | not: `scripts/page-shots` names it |
+//! | `firefox` | another browser | from Debian by `scripts/nightly` |
 //! | `accessibility` | axe-core, run in that browser | from npm, into `target/tools/axe-core` |
 //! | `extension` | a browser extension that holds a Nostr key, of npm `nostr-tools` | from npm, into `target/tools/nostr-tools` |
 //! | `oidc_provider` | an OpenID Connect provider, npm `oidc-provider` | from npm, into `target/tools/oidc-provider` |

@@ -44,6 +44,11 @@ impl Post {
         self.body["index"].as_u64().expect("an index")
     }
 
+    /// Whether the body has this text.
+    pub(crate) fn says(&self, text: &str) -> bool {
+        self.body.to_string().contains(text)
+    }
+
     fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", String::as_str)
     }
