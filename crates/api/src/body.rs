@@ -26,7 +26,25 @@ pub(crate) struct Json<T>(pub(crate) T);
 
 /// Extracts a body that is a JSON object.
 #[derive(Clone, Debug)]
-pub struct JsonObject(pub Map<String, Value>);
+pub struct JsonObject {
+    object: Map<String, Value>,
+    remarks: Remarks,
+}
+
+impl JsonObject {
+    /// What `read` makes of its fields; the response names the members that it does not read.
+    ///
+    /// # Errors
+    /// All invalid fields.
+    pub fn read<T>(self, read: impl FnOnce(&mut Fields<'_>) -> Option<T>) -> Result<T, Problem> {
+        let mut errors = FieldErrors::default();
+        let mut fields = Fields::new(&self.object, &mut errors);
+        let value = read(&mut fields);
+        fields.ignore_others();
+        self.remarks.ignored(errors.take_ignored());
+        errors.finish(value).map_err(Problem::invalid)
+    }
+}
 
 /// As [`Json`]; an empty body means `{}`. For requests without a required field.
 pub(crate) struct OptionalJson<T>(pub(crate) T);
@@ -108,7 +126,7 @@ impl FromRequest<ApiState> for JsonObject {
             return Err(BodyError::Empty.into());
         }
         match value(&bytes).map_err(BodyError::from)? {
-            Value::Object(object) => Ok(Self(object)),
+            Value::Object(object) => Ok(Self { object, remarks: Remarks::of(&head.extensions) }),
             _ => Err(Problem::invalid(vec![FieldError {
                 pointer: String::new(),
                 detail: "must be a JSON object".to_owned(),

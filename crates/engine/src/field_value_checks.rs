@@ -37,6 +37,9 @@ pub trait CheckedRequest: RequestBody {
     }
 }
 
+/// Of the currency of an amount that is not a price.
+pub(crate) const SATS_OR_MILLISATS: &str = "must be `sats` or `millisats`";
+
 /// The warning about an amount in millisats with a fraction of a sat: who means sats asks for a thousandth.
 pub(crate) fn fraction_of_sat(amount: Option<u64>, currency: Option<RequestedCurrency>) -> Option<String> {
     let amount = amount.filter(|amount| currency == Some(RequestedCurrency::Millisats) && amount % SAT != 0)?;

@@ -242,6 +242,14 @@ async fn rotated_secret_is_accepted_until_the_overlap_ends() {
     for (holder, status) in [(&new, 401), (&newer, 401), (&newest, 200)] {
         assert_eq!(holder.get("/version").await.status, status);
     }
+    // The response with `lost` was lost: nobody has used it.
+    let lost = rotate(60).await;
+    let again = rotate(120).await;
+    for (holder, status) in [(&lost, 401), (&newest, 200), (&again, 200)] {
+        assert_eq!(holder.get("/version").await.status, status);
+    }
+    app.clock.turn(Duration::from_secs(60));
+    assert_eq!((newest.get("/version").await.status, again.get("/version").await.status), (401, 200));
     app.refused("POST", "/keys/01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11/rotate", json!({}), (404, "key_not_found")).await;
 }
 

@@ -385,7 +385,8 @@ impl KeyRing {
         self.keep(key, secret).await
     }
 
-    /// Gives a key a new secret. The current one is accepted for `overlap` longer, the previous one no longer.
+    /// Gives a key a new secret. The current one is accepted for `overlap` longer, the previous one no longer; if the
+    /// current one was never used, the previous one stays in its place, and not for longer.
     ///
     /// # Errors
     /// [`KeyError`]; refused for clients with fewer permissions than the key, and for all keys if it is an approver's.
@@ -404,14 +405,21 @@ impl KeyRing {
         errors.finish(Some(())).map_err(KeyError::Refused)?;
         let (secret, digest) = KeySecret::generate(&*self.randomness);
         let until = self.clock.now().plus(overlap.min(MAX_OVERLAP));
-        let former = Arc::new(Secret {
-            digest: old.current.digest,
-            until: Some((until, End::at(until, &*self.clock))),
-            // Connections opened with it end with it.
-            revoked: old.current.revoked.clone(),
-            used_at: AtomicU64::new(old.current.used_at.load(Ordering::Relaxed)),
-            stored_used_at: AtomicU64::new(0),
-        });
+        // If the response with the current secret was lost, nobody has it, and clients use the one before.
+        let is_lost = old.current.used_at().is_none();
+        let previous = old.previous.as_ref().filter(|previous| is_lost && !old.has_ended(previous, &*self.clock));
+        let last = previous.unwrap_or(&old.current);
+        let former = match last.until {
+            Some((end, _)) if end <= until => Arc::clone(last),
+            _ => Arc::new(Secret {
+                digest: last.digest,
+                until: Some((until, End::at(until, &*self.clock))),
+                // Connections opened with it end with it.
+                revoked: last.revoked.clone(),
+                used_at: AtomicU64::new(last.used_at.load(Ordering::Relaxed)),
+                stored_used_at: AtomicU64::new(0),
+            }),
+        };
         let key = Key {
             id,
             terms: old.terms.clone(),

@@ -1,5 +1,7 @@
 use std::sync::Arc;
 
+use usher_protocol::message::PaymentHash;
+
 use super::damaged_rows::DamagedRows;
 use super::id_generator::Ids;
 use super::index::Index;
@@ -11,7 +13,7 @@ use super::requester::Requester;
 use super::tasks::Tasks;
 use super::timers::Timers;
 use crate::StreamId;
-use crate::ports::{Clock, Randomness, StoreError, StoredOperation, Table};
+use crate::ports::{Clock, CorrelationKey, Randomness, StoreError, StoredOperation, Table};
 use crate::registry::Operation;
 
 /// The store, the clock, and the parts without dependencies on other parts. Every part has a copy.
@@ -31,6 +33,19 @@ pub(crate) struct Core {
 }
 
 impl Core {
+    /// Whether the Lightning backend must not pay the invoice with this hash for `payment`: another payment does, it was
+    /// paid, or it is the service's own. A backend may take what it received for a payment by it.
+    pub(crate) async fn is_unpayable(&self, hash: PaymentHash, payment: StreamId) -> Result<bool, StoreError> {
+        let is_of_another = self.index.find(CorrelationKey::paying(hash)).is_some_and(|owner| owner != payment);
+        Ok(is_of_another || self.is_own_invoice(hash) || self.store.is_paid(hash).await?)
+    }
+
+    /// Whether it is the hash of an invoice of the service that may be paid, or is paid: several invoices can pay one
+    /// payment, and the books have one.
+    pub(crate) fn is_own_invoice(&self, hash: PaymentHash) -> bool {
+        self.index.find(CorrelationKey::invoice(hash)).is_some()
+    }
+
     /// The stored operation; a damaged one is set aside and treated as missing.
     pub(crate) async fn readable(
         &self,

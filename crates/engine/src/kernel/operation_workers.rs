@@ -146,7 +146,12 @@ impl Workers {
                 let time = if operation.is_by_wall_clock(&job.input) { now } else { own };
                 let at_rate = operation.charges_in(&job.input).map(|currency| Input::TimerAtRate(self.rate(currency)));
                 charges |= at_rate.is_some();
-                match operation.step(at_rate.as_ref().unwrap_or(&job.input), time) {
+                let is_taken = match operation.named_invoice(&job.input, time) {
+                    Some(hash) => self.core.is_unpayable(hash, id).await?,
+                    None => false,
+                };
+                let instead = if is_taken { Some(Input::CorrelationTaken) } else { at_rate };
+                match operation.step(instead.as_ref().unwrap_or(&job.input), time) {
                     StepResult::Stepped(more) => {
                         (stepped, at) = (true, time);
                         inbound.extend(job.inbound);

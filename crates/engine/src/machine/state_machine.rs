@@ -95,6 +95,11 @@ pub trait StateMachine {
         None
     }
 
+    /// The payment hash of the invoice that this input names for it to pay: an outsider's, who may name any.
+    fn named_invoice(&self, _input: &Input, _now: UnixMillis) -> Option<PaymentHash> {
+        None
+    }
+
     /// Whether it uses the reply of a remote signer.
     fn waits_for_signer(&self) -> bool {
         false

@@ -3,14 +3,13 @@
 use usher_protocol::bolt11::Invoice;
 
 use super::outgoing::start::ServicePaymentRequest;
-use crate::field_value_checks::{CheckedRequest, FieldChecks};
+use crate::field_value_checks::{CheckedRequest, FieldChecks, SATS_OR_MILLISATS};
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
 use crate::payment::Payments;
 use crate::payment::expiry::expiry;
 use crate::payment::operation::{Payer, Payment, PaymentTerms};
 use crate::ports::{CorrelationKey, StoreError};
-use crate::price::SAT;
 use crate::registry::Operation;
 use crate::request_body;
 use crate::request_body::{
@@ -55,13 +54,11 @@ impl CheckedRequest for PayInvoiceRequest {
         checks: &FieldChecks,
         errors: &mut FieldErrors,
     ) -> Result<Option<u64>, StoreError> {
-        let amount = match draft.currency {
-            None | Some(RequestedCurrency::Millisats) => draft.amount,
-            Some(RequestedCurrency::Sats) => draft.amount.map(|sats| sats.saturating_mul(SAT)),
-            Some(RequestedCurrency::Iso(_) | RequestedCurrency::Unknown) => {
-                errors.reject("/currency", "must be `sats` or `millisats`")
-            }
-        };
+        let unit = draft.currency.unwrap_or(RequestedCurrency::Millisats).unit();
+        if unit.is_none() {
+            errors.add("/currency", SATS_OR_MILLISATS);
+        }
+        let amount = draft.amount.zip(unit).map(|(amount, unit)| amount.saturating_mul(unit));
         let amount = draft.invoice.as_ref().and_then(|invoice| check_invoice(invoice, amount, checks, errors));
         checks.expiry("/expires_at", draft.expires_at, errors);
         Ok(amount)
@@ -120,6 +117,10 @@ impl Payments {
         // A second payment moves no money, and a wallet may take the first payment for the second.
         if is_paid {
             return Err(StartError::invalid("/invoice", "was paid already: ask the payee for a new one"));
+        }
+        // It may be paid before this payment, and a wallet may take what it received for what it paid.
+        if request.main_key.is_none() && self.core.is_own_invoice(invoice.payment_hash()) {
+            return Err(StartError::invalid("/invoice", "is the service's own: it cannot pay itself"));
         }
         let stream_id = self.core.ids.stream_id();
         let wanted = invoice.clone();

@@ -21,6 +21,7 @@ use crate::access::Role;
 use crate::machine::MAX_SUBKEYS;
 use crate::payment::approval::decision::Decision;
 use crate::ports::{CurrencyCode, MintAuthToken, OnChainAmount, Token};
+use crate::price::SAT;
 
 /// A public key: 64 hex characters in either case, the x coordinate of a point on secp256k1 (BIP-340).
 pub struct Key;
@@ -51,6 +52,17 @@ pub enum RequestedCurrency {
     Iso(CurrencyCode),
     /// Something else.
     Unknown,
+}
+
+impl RequestedCurrency {
+    /// The millisats in one of its unit; `None` if that depends on an exchange rate.
+    pub(crate) const fn unit(self) -> Option<u64> {
+        match self {
+            Self::Millisats => Some(1),
+            Self::Sats => Some(SAT),
+            Self::Iso(_) | Self::Unknown => None,
+        }
+    }
 }
 
 /// 1 to 256 bytes without control characters.

@@ -1,4 +1,6 @@
-use lightning_invoice::Currency;
+use lightning_invoice::Currency as Network;
+use usher_protocol::bolt11::Invoice;
+use usher_protocol::message::{Addressed, Currency, InvoiceRequest, InvoiceResponse};
 use usher_testing::ports::{invoice_on, preimage};
 
 use crate::common::*;
@@ -211,7 +213,7 @@ async fn invoices_that_cannot_be_paid_are_named_and_nothing_is_sent() {
     let stream = pay(external_invoice(0)).await.unwrap();
     assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
     let long_ago = UnixMillis(NOW.0 - 7_200_000);
-    let mainnet = invoice_on(Currency::Bitcoin, 78, preimage(4), 5_000, NOW.secs(), 3_600);
+    let mainnet = invoice_on(Network::Bitcoin, 78, preimage(4), 5_000, NOW.secs(), 3_600);
     for (request, wrong) in [
         (external_invoice_of(1, 21_001, NOW), "/invoice must be at most 21000"),
         (external_invoice_of(2, 5_000, long_ago), "/invoice has expired"),
@@ -227,4 +229,39 @@ async fn invoices_that_cannot_be_paid_are_named_and_nothing_is_sent() {
     }
     assert_eq!(pay(external_invoice(0)).await.unwrap(), stream);
     assert_eq!(wallet.sent(), [1]);
+}
+
+/// Its backend's look-up shows the invoice as paid once somebody else has paid it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_service_pays_no_invoice_of_its_own() {
+    let (mut usher, wallet) = Running::paying().await;
+    let (paid, _open) = (usher.payment_for(600).await, usher.payment_for(600).await);
+    wallet.settle(0);
+    assert_eq!(usher.passing(Duration::from_secs(1), statuses(&usher, paid, 1)).await, ["paid"]);
+    let own = PayInvoiceRequest { invoice: wallet.made()[1].clone(), ..external_invoice(50) };
+    let refused = usher.engine.payments().pay(&Requester::Service, own.clone(), None).await;
+    assert!(matches!(refused, Err(StartError::Invalid(_))), "{refused:?}");
+
+    // Nor does the payer's wallet get a refund to one.
+    let refund =
+        RefundRequest { amount: Some(5), currency: Some(RequestedCurrency::Sats), expires_at: None, reference: None };
+    let refund = usher.engine.payments().refund(&Requester::Service, paid, refund, None).await.unwrap();
+    let asked = next_message(&mut usher, "refund_invoice", &[]).await;
+    let names = |invoice: &Invoice| {
+        let inner = InvoiceRequest {
+            request_id: request_id(&asked),
+            amount: 5_000,
+            currency: Currency::Millisats,
+            current_exchange_rate: None,
+            expires_at: NOW.secs() + 600,
+            description: None,
+            refund_invoice: None,
+        };
+        let request = Addressed { inner, main_key: user(1).public_key(), recipient: user(1).public_key() };
+        WalletMessage::InvoiceResponse(InvoiceResponse { request, invoice: invoice.to_string(), payment_hash: None })
+    };
+    usher.receive(1, &user(1), names(&own.invoice)).await;
+    assert_eq!(statuses(&usher, refund, 1).await, ["user_failed"]);
+    usher.receive(2, &user(1), names(&external_invoice(50).invoice)).await;
+    assert_eq!(statuses(&usher, refund, 3).await, ["user_failed", "user_approved", "paid"]);
 }

@@ -213,6 +213,7 @@ async fn the_most_of_a_subscription_can_be_chosen() {
         (in_currency(RequestedCurrency::Sats, Some(2_000), None), "/max_amount_millisats"),
         (in_currency(iso("EUR"), Some(25_000_000), Some(25_000_001)), "/minimum_amount"),
         (in_currency(iso("EUR"), None, Some(40_000_001)), "/minimum_amount"),
+        (in_currency(RequestedCurrency::Sats, None, Some(1_251)), "/minimum_amount"),
         (in_currency(RequestedCurrency::Unknown, None, None), "/currency"),
     ] {
         let refused = usher.engine.subscriptions().request(&Requester::Service, request, None).await;

@@ -92,7 +92,7 @@ async fn two_invoices_paid_at_the_same_moment_are_one_payment_and_a_surplus() {
     usher.until(Duration::from_secs(1), "both are counted", is_over).await;
     assert_eq!(statuses(&usher, page.id, 2).await, ["timeout", "paid"]);
     assert_eq!(page.record(&usher).await.settled, Some(10_000));
-    let refund = RefundRequest { amount: None, expires_at: None, reference: None };
+    let refund = RefundRequest { amount: None, currency: None, expires_at: None, reference: None };
     let refund = usher.engine.payments().refund(&Requester::Service, page.id, refund, None).await.unwrap();
     let refund = usher.engine.payments().booked(&Requester::Service, refund).await.unwrap().unwrap();
     assert_eq!(refund.record.amount, 10_000, "what came on top can be refunded");
@@ -100,12 +100,12 @@ async fn two_invoices_paid_at_the_same_moment_are_one_payment_and_a_surplus() {
 
 /// A wallet may take the payment of the service's own paid invoice for a payment by it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_invoice_that_brought_the_surplus_gets_no_refund() {
+async fn the_invoice_that_brought_the_surplus_is_not_paid_by_the_service() {
     let (usher, wallet) = Running::paying().await;
     let page = Page::expired(&usher, coffee()).await;
     page.press(&usher).await.unwrap();
     let second = page.invoice(&usher).await;
-    let request = RefundRequest { amount: Some(5_000), expires_at: None, reference: None };
+    let request = RefundRequest { amount: Some(5_000), currency: None, expires_at: None, reference: None };
     let payments = usher.engine.payments();
     for n in 0..2 {
         wallet.settle(n);
@@ -115,6 +115,9 @@ async fn the_invoice_that_brought_the_surplus_gets_no_refund() {
         let secret = url.rsplit('/').next().unwrap();
         let named = payments.refund_to(refund, secret, &second, ClientNetwork::Loopback).await;
         assert!(matches!(named, Err(RefundInvoiceError::Fault(RefundInvoiceFault::Paid))), "{named:?}");
+        let pay = PayInvoiceRequest { invoice: second.parse().unwrap(), ..external_invoice(9) };
+        let paid = payments.pay(&Requester::Service, pay, None).await;
+        assert!(matches!(paid, Err(StartError::Invalid(_))), "{paid:?}");
     }
 }
 
@@ -136,6 +139,11 @@ async fn the_page_says_when_no_further_invoice_could_be_made_which_does_not_coun
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_price_in_a_currency_is_converted_again() {
+    paid_at_two_rates(1, 25_000_000, "50000").await;
+    paid_at_two_rates(0, 20_000_000, "62500").await;
+}
+
+async fn paid_at_two_rates(first: usize, price: u64, rate: &str) {
     let usher = Running::with(&[Part::Lightning, Part::Rates]).await;
     let (wallet, rates) = (usher.wallet.clone(), usher.rates.clone());
     rates.set("EUR", Some("62500"), NOW);
@@ -147,12 +155,17 @@ async fn a_price_in_a_currency_is_converted_again() {
     page.press(&usher).await.unwrap();
     page.invoice(&usher).await;
     assert_eq!((page.view(&usher).await.amount, wallet.made()[1].amount()), (25_000_000, Some(25_000_000)));
-    wallet.settle(1);
+    // The first one can still be paid, at its own rate; what the other brings is a surplus.
+    wallet.settle(first);
     let events = usher.passing(Duration::from_secs(1), usher.events(page.id, 2)).await;
     let told = data_of(&events[1]);
-    assert_eq!((&told["amount"], &told["amount_millisats"]), (&json!(1_250), &json!(25_000_000)));
-    assert_eq!(told["rate"]["value"], "50000");
+    assert_eq!((&told["amount"], &told["amount_millisats"]), (&json!(1_250), &json!(price)));
+    assert_eq!(told["rate"]["value"], rate);
+    wallet.settle(1 - first);
+    let is_over = async || usher.engine.watched_invoices() == 0;
+    usher.until(Duration::from_secs(1), "both are counted", is_over).await;
     let record = page.record(&usher).await;
-    assert_eq!((record.amount, record.settled), (25_000_000, Some(25_000_000)));
-    assert!(record.price.unwrap().contains("50000"));
+    assert_eq!((record.amount, record.settled), (price, Some(45_000_000)));
+    assert!(record.price.unwrap().contains(rate));
+    assert_eq!(statuses(&usher, page.id, 2).await, ["timeout", "paid"]);
 }

@@ -27,7 +27,7 @@ async fn what_one_key_has_started_does_not_exist_for_another() {
             subscriptions.list(by, SubscriptionFilter::default(), None, 9).await.unwrap().items.len(),
         ];
         assert_eq!(listed, [usize::from(shown); 3]);
-        let refund = RefundRequest { amount: None, expires_at: None, reference: None };
+        let refund = RefundRequest { amount: None, currency: None, expires_at: None, reference: None };
         let refunded = payments.refund(by, asked, refund, None).await.unwrap_err();
         assert!(
             matches!(refunded, RefundError::NotPaid) == shown && matches!(refunded, RefundError::NoPayment) != shown

@@ -17,6 +17,10 @@ async fn one_token_goes_to_one_user() {
         let Err(StartError::Invalid(errors)) = service.send(3, &bad).await else { panic!("it was sent") };
         assert_eq!(errors[0].pointer, "/token");
     }
+    let other = api_key(1, |terms| terms.own_streams_only = true);
+    let request = SendTicket { main_key: user(1).public_key(), subkeys: Vec::new(), token: ours(), reference: None };
+    let hidden = service.usher.engine.tickets().send(&other, request, None).await;
+    assert!(matches!(hidden, Err(StartError::Invalid(_))), "{hidden:?}");
     // Once it has expired it can be sent again, to anybody.
     service.usher.clock.turn(7 * DAY);
     assert_eq!(service.last(stream, 1).await["status"], "timeout");

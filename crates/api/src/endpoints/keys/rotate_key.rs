@@ -32,7 +32,8 @@ request_body! {
 /// Gives an API key a new secret.
 ///
 /// The former one is accepted for `overlap_seconds` longer; `GET /keys` shows when each was used last. The secret before
-/// that is not accepted any more. Id, scopes and budget stay.
+/// that is not accepted any more; but if the former one was never used, that one ends, and the secret before it stays for its time.
+/// Id, scopes and budget stay.
 #[utoipa::path(
     post,
     path = "/keys/{key_id}/rotate",

@@ -1,13 +1,14 @@
 //! Starts an on-chain payment, within the budget of the service's Lightning backend.
 
 use super::OnChainPayment;
+use crate::field_value_checks::SATS_OR_MILLISATS;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
 use crate::payment::Payments;
 use crate::payment::approval::UnstartedPayment;
 use crate::ports::{OnChainAmount, OnChainOrder, OnChainPrice, OnChainWish};
 use crate::request_body;
-use crate::request_body::{Identifier, Integer, MillisatsOrAll, OneLine};
+use crate::request_body::{CurrencyName, Identifier, Integer, MillisatsOrAll, OneLine, RequestedCurrency};
 use crate::{Requester, StreamId};
 
 /// The largest fee rate in a request, in sats per virtual byte: above the highest rates in the chain's history, and
@@ -22,9 +23,11 @@ request_body! {
     } {
         /// A Bitcoin address on `wallet.network`.
         address: OneLine<128>,
-        /// Millisats that arrive there, a multiple of 1,000; the miner fee comes on top. Or `all`: all that the node can spend,
-        /// less the fee.
+        /// Millisats that arrive there, a multiple of 1,000, or sats; the miner fee comes on top. Or `all`: all that the node can
+        /// spend, less the fee.
         amount: MillisatsOrAll,
+        /// `millisats` (default) or `sats`, in either case.
+        currency: Option<CurrencyName>,
         /// Sats per virtual byte. By default what the chain source names for a block within an hour.
         fee_rate: Option<Integer<1, MAX_FEE_RATE>>,
         /// Your own reference, repeated in the events.
@@ -44,7 +47,13 @@ impl Payments {
         once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
         let node = self.node.as_ref().ok_or(StartError::NoNode)?;
-        let SendOnChainRequest { address, amount, fee_rate, reference } = request;
+        let SendOnChainRequest { address, amount, currency, fee_rate, reference } = request;
+        let unit = currency.unwrap_or(RequestedCurrency::Millisats).unit();
+        let unit = unit.ok_or_else(|| StartError::invalid("/currency", SATS_OR_MILLISATS))?;
+        let amount = match amount {
+            OnChainAmount::Exactly(amount) => OnChainAmount::Exactly(amount.saturating_mul(unit)),
+            OnChainAmount::All => OnChainAmount::All,
+        };
         if let OnChainAmount::Exactly(millisats) = amount
             && millisats % 1000 != 0
         {

@@ -23,7 +23,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
 use usher_protocol::bolt11::{Invoice, Network};
-use usher_protocol::message::{self, Currency, InvoiceResponse, ServiceMessage, WalletMessage};
+use usher_protocol::message::{self, Currency, InvoiceResponse, PaymentHash, ServiceMessage, WalletMessage};
 use usher_protocol::subkey::Permission;
 
 use crate::event_data::PaymentData;
@@ -190,6 +190,21 @@ impl StateMachine for Refund {
         true
     }
 
+    fn named_invoice(&self, input: &Input, now: UnixMillis) -> Option<PaymentHash> {
+        if !self.asks() || now >= self.expires_at {
+            return None;
+        }
+        match input {
+            Input::Signal(Signal::RefundTo(invoice)) => Some(invoice.payment_hash()),
+            Input::Wallet { author, message: WalletMessage::InvoiceResponse(response), .. }
+                if self.is_response(author, response, now) =>
+            {
+                response.invoice.parse::<Invoice>().ok().map(|invoice| invoice.payment_hash())
+            }
+            _ => None,
+        }
+    }
+
     fn spending(&self) -> Option<Spending> {
         let (amount, fees_allowed, until) = match &self.phase {
             Phase::Asking | Phase::Paying { asks_again: true, .. } => (self.amount, self.fees_allowed, None),
@@ -328,14 +343,19 @@ impl Refund {
                 StepResult::Stepped(vec![Effect::SendAlso(keys.message_to_proven(author, &request, self.expires_at))])
             }
             Input::Signal(Signal::RefundTo(invoice)) => self.pay(invoice, now),
-            Input::CorrelationTaken => self.failed("the invoice is or was paid by another payment", now),
+            Input::CorrelationTaken => self.failed(&RefundInvoiceFault::Paid.to_string(), now),
             _ => StepResult::Ignored,
         }
     }
 
+    /// Whether the payer's wallet responds to the last request.
+    fn is_response(&self, author: &PublicKey, response: &InvoiceResponse, now: UnixMillis) -> bool {
+        response.request.inner.request_id == self.request_id(self.not_paid())
+            && self.user_keys.as_ref().is_some_and(|keys| keys.may_pay(author, now))
+    }
+
     fn answered(&mut self, author: &PublicKey, response: &InvoiceResponse, now: UnixMillis) -> StepResult {
-        let is_payer = self.user_keys.as_ref().is_some_and(|keys| keys.may_pay(author, now));
-        if response.request.inner.request_id != self.request_id(self.not_paid()) || !is_payer {
+        if !self.is_response(author, response, now) {
             return StepResult::Ignored;
         }
         match response.invoice.parse::<Invoice>() {

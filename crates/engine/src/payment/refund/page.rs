@@ -9,7 +9,7 @@ use super::{Refund, RefundInvoiceFault, RefundProgress};
 use crate::machine::{Input, Signal, StateMachine as _};
 use crate::page_rules::KeyedPage;
 use crate::payment::Payments;
-use crate::ports::{CorrelationKey, PayeeError, StoreError};
+use crate::ports::{PayeeError, StoreError};
 use crate::registry::Operation;
 use crate::{ClientNetwork, Requester, StreamId};
 
@@ -111,11 +111,7 @@ impl Payments {
         if let Some(fault) = refund.fault_of(&invoice, now) {
             return Err(fault.into());
         }
-        let hash = invoice.payment_hash();
-        let is_of_another = self.core.index.find(CorrelationKey::paying(hash)).is_some_and(|owner| owner != id);
-        // Of a payment to the service, which may be paid: several invoices can pay one payment, and the books have one.
-        let is_own = self.core.index.find(CorrelationKey::invoice(hash)).is_some();
-        if is_of_another || is_own || self.core.store.is_paid(hash).await? {
+        if self.core.is_unpayable(invoice.payment_hash(), id).await? {
             return Err(RefundInvoiceFault::Paid.into());
         }
         self.core.inputs.put(id, Input::Signal(Signal::RefundTo(invoice))).await;

@@ -3,7 +3,7 @@
 use usher_protocol::bolt11::Invoice;
 
 use super::{Refund, RefundTerms};
-use crate::field_value_checks::refund_expiry;
+use crate::field_value_checks::{SATS_OR_MILLISATS, refund_expiry};
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
 use crate::payment::Payments;
@@ -12,15 +12,17 @@ use crate::payment::operation::Payer;
 use crate::ports::{BookedPayment, PaymentKind, PaymentRecord, PaymentRecordStatus, StoreError};
 use crate::registry::Operation;
 use crate::request_body;
-use crate::request_body::{Identifier, Millisats, UnixSeconds};
+use crate::request_body::{CurrencyName, Identifier, Millisats, RequestedCurrency, UnixSeconds};
 use crate::{Requester, StreamId, UnixMillis};
 
 request_body! {
     /// Pays a payment back.
     #[derive(Clone, Debug)]
     pub struct RefundRequest, RefundDraft = "RefundRequest", example { "amount": 5000 } {
-        /// Millisats. By default all that was paid and is not refunded yet.
+        /// In millisats or sats. By default all that was paid and is not refunded yet.
         amount: Option<Millisats>,
+        /// `millisats` (default) or `sats`, in either case.
+        currency: Option<CurrencyName>,
         /// Unix seconds until which the payer can name an invoice: at most 30 days ahead, by default seven days.
         expires_at: Option<UnixSeconds>,
         /// Your own reference, repeated in the events.
@@ -66,12 +68,14 @@ impl Payments {
     ) -> Result<StreamId, RefundError> {
         let now = self.core.clock.now();
         let expires_at = refund_expiry(request.expires_at, now)?;
+        let unit = request.currency.unwrap_or(RequestedCurrency::Millisats).unit();
+        let unit = unit.ok_or_else(|| StartError::invalid("/currency", SATS_OR_MILLISATS))?;
         self.need_lightning()?;
         // One request at a time computes and commits the refunded sum, so that concurrent requests never exceed it.
         let _only = self.refunding.lock().await;
         let booked = self.core.store.payment_record(requester, payment).await?.ok_or(RefundError::NoPayment)?;
         let left = self.left_to_refund(&booked).await?;
-        let amount = match request.amount {
+        let amount = match request.amount.map(|amount| amount.saturating_mul(unit)) {
             Some(0) => return Err(StartError::invalid("/amount", "must be more than zero").into()),
             Some(amount) if amount > left => {
                 let detail = format!("is more than is left to refund, which is {left} millisats");

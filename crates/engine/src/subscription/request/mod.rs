@@ -60,8 +60,8 @@ request_body! {
         /// Of each payment: in millisats, sats, or the minor unit of `currency`, such as cents. It may come to at most
         /// `limits.max_amount_millisats`.
         amount: Millisats,
-        /// The least that the user must authorize for each payment, in millisats; by default what `amount` comes to now. A
-        /// subscription for less is closed at once, and the stream gets `user_rejected` with the reason.
+        /// The least that the user must authorize for each payment, in sats if `currency` is `sats` and in millisats otherwise; by
+        /// default what `amount` comes to now. A subscription for less is closed at once, and the stream gets `user_rejected` with the reason.
         minimum_amount: Option<Millisats>,
         /// `millisats`, `sats`, or the code of a currency (ISO 4217) that `rates.currencies` lists; in either case. What `amount`
         /// comes to in millisats is then fixed anew for each payment, and rounded up to a whole sat.
@@ -210,6 +210,7 @@ impl RecurringRequest {
             amount,
             minimum_amount: request
                 .minimum_amount
+                .map(|least| least.saturating_mul(request.currency.unit().unwrap_or(1)))
                 .unwrap_or_else(|| price.as_ref().map_or(amount, |price| price.amount_millisats)),
             description: request.description,
             recurrence: request.recurrence,

@@ -72,7 +72,9 @@ fn check_amounts(draft: &RecurringPaymentDraft, checks: &FieldChecks, errors: &m
         }
     }
     if let Some((currency, now)) = draft.currency.zip(now)
-        && draft.minimum_amount.is_some_and(|least| least > most(currency, now, draft.max_amount_millisats, checks))
+        && draft.minimum_amount.is_some_and(|least| {
+            least.saturating_mul(currency.unit().unwrap_or(1)) > most(currency, now, draft.max_amount_millisats, checks)
+        })
     {
         let is_fixed = matches!(currency, RequestedCurrency::Millisats | RequestedCurrency::Sats);
         let of = if is_fixed { "amount" } else { "max_amount_millisats" };

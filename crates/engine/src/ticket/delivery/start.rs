@@ -67,7 +67,7 @@ impl Tickets {
             let delivery = Operation::TicketDelivery(delivery);
             match self.starter.create(stream_id, requester.origin(), delivery, effects, record).await? {
                 None => return Ok(stream_id),
-                Some(owner) if self.may_be_answered_with(owner, &request.main_key).await? => {
+                Some(owner) if self.may_be_answered_with(requester, owner, &request.main_key).await? => {
                     return self.starter.respond(once, owner).await;
                 }
                 // That delivery is over.
@@ -79,7 +79,12 @@ impl Tickets {
 
     /// Whether an earlier delivery of the same token is the requested one. An expired one is ended, so that the token
     /// can be sent again.
-    async fn may_be_answered_with(&self, owner: StreamId, main_key: &PublicKey) -> Result<bool, StartError> {
+    async fn may_be_answered_with(
+        &self,
+        requester: &Requester,
+        owner: StreamId,
+        main_key: &PublicKey,
+    ) -> Result<bool, StartError> {
         let stored = self.core.store.operation(&Requester::Service, owner).await?;
         let Some(stored) = stored.filter(|stored| stored.finished_at.is_none()) else { return Ok(false) };
         let Ok(Operation::TicketDelivery(mut delivery)) = Operation::from_state(&stored.state) else {
@@ -92,6 +97,9 @@ impl Tickets {
                 None | Some(Conflict::Revision) => Ok(false),
                 Some(_) => Err(StoreError::Unexpected("a delivery that ends claims a key").into()),
             };
+        }
+        if !requester.sees(stored.origin) {
+            return Err(StartError::invalid("/token", "is being sent for another client"));
         }
         if !delivery.is_to(main_key) {
             let detail = "is being sent to another user; reclaim it first (GET /cashu/outgoing)";
