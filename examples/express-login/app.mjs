@@ -11,7 +11,7 @@ const ARTICLE = { amount: sats(10), description: "Article: How to bake bread" };
 
 // A real app keeps these in its database.
 const sessions = new Map(); // session cookie → main_key, the user's id
-const payments = new Map(); // main_key → the page of the payment that is under way
+const payments = new Map(); // main_key → the payment that is under way
 const readers = new Set(); // main_keys that have paid
 
 const app = express();
@@ -19,7 +19,7 @@ const cookie = (request, name) => new RegExp(`(?:^|; )${name}=([^;]*)`).exec(req
 const options = { httpOnly: true, sameSite: "lax", secure: process.env.NODE_ENV === "production" };
 const user = (request) => sessions.get(cookie(request, "session"));
 
-/** Delivers on `paid`, however it is reported: by the payment that was awaited, or later by webhook. */
+/** Delivers on `paid`, however it is reported: by the events of the payment, or by webhook. */
 function deliver({ data }) {
   const [what, main_key] = data.request_id?.split(":") ?? [];
   if (data.status === "paid" && what === "article") readers.add(main_key);
@@ -35,9 +35,10 @@ app.use((request, response, next) => {
   else response.sendStatus(403);
 });
 app.use(express.static("public"));
-app.get("/me", (request, response) =>
-  response.json({ main_key: user(request) ?? null, has_paid: readers.has(user(request)) }),
-);
+app.get("/me", async (request, response) => {
+  await look(user(request));
+  response.json({ main_key: user(request) ?? null, has_paid: readers.has(user(request)) });
+});
 
 // 1. The browser asks for a login, and goes to its page. A real app limits how often each address may ask.
 app.post("/login", async (request, response) => {
@@ -56,34 +57,33 @@ app.get("/login/done", async (request, response) => {
   response.clearCookie("login", options).cookie("session", session, options).redirect("/");
 });
 
-/** Waits for the end of a payment. With a webhook it is enough to wait there. */
-async function watch(payment, main_key) {
-  try {
-    deliver(await payment.result());
-  } catch (error) {
-    console.error(error.message); // `timeout`: nobody paid.
-  } finally {
-    payments.delete(main_key);
-  }
+/** Looks whether the user's payment was paid. After `timeout`, its page offers a new invoice: it may still be. */
+async function look(main_key) {
+  const payment = payments.get(main_key);
+  if (!payment) return;
+  const { events, done, paid_late_until } = await usher.readEvents(payment.streamId);
+  events.forEach(deliver);
+  const isOpen = !done || (events.at(-1).data.status === "timeout" && paid_late_until > Date.now() / 1000);
+  if (!isOpen) payments.delete(main_key);
 }
 
 // 3. The user buys the article. On the payment page any Lightning wallet can pay; the user's own one is asked as well.
 app.post("/buy", async (request, response) => {
   const main_key = user(request);
   if (!main_key) return response.sendStatus(401);
+  await look(main_key);
   if (readers.has(main_key)) return response.json({ page_url: "/article" });
   if (!payments.has(main_key)) {
     const asked = { main_key, request_id: `article:${main_key}`, return_url: `http://127.0.0.1:${PORT}/`, ...ARTICLE };
-    const payment = await usher.requestPayment(asked);
-    payments.set(main_key, payment.pageUrl);
-    watch(payment, main_key);
+    payments.set(main_key, await usher.requestPayment(asked));
   }
-  response.json({ page_url: payments.get(main_key) });
+  response.json({ page_url: payments.get(main_key).pageUrl });
 });
 
-app.get("/article", (request, response) => {
+app.get("/article", async (request, response) => {
   const main_key = user(request);
   if (!main_key) return response.status(401).send("Log in first.");
+  await look(main_key);
   if (!readers.has(main_key)) return response.status(402).send("This article costs 10 sats.");
   response.send("Flour, water, salt, time.");
 });

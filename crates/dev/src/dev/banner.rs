@@ -21,6 +21,15 @@ pub(super) fn banner(setup: &Setup<'_>) -> String {
         None => "this machine only; a phone needs --lan",
         Some(_) => "everybody in this network can use it and the pages; the API is on this machine only",
     };
+    let port = setup.service.port();
+    let warning = if setup.container {
+        format!(
+            "\nWARNING: the start page shows the token to whoever reaches port {port}. Publish it for\n\
+             this machine only, with  -p 127.0.0.1:{port}:{port}\n"
+        )
+    } else {
+        String::new()
+    };
     format!(
         "\
 Usher is running, {with}.
@@ -34,7 +43,7 @@ Usher is running, {with}.
 
   base URL   {base}
   token      {token}
-
+{warning}
 Open the start page in your browser, or type  help
 ",
         folder = setup.folder.path().display(),

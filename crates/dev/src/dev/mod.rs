@@ -207,6 +207,7 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
         handshake: &handshake,
         start_page: &start_page,
         lan,
+        container: command.container,
         user: wallet.wallet().main_key(),
         wallet_file: world.wallet_file(),
         mint: mint.as_ref(),

@@ -22,6 +22,8 @@ pub(super) struct Setup<'a> {
     pub(super) start_page: &'a str,
     /// The address by which other devices of the local network reach pages and relay, if enabled.
     pub(super) lan: Option<Ipv4Addr>,
+    /// Whether it runs in a container, whose ports may be published for others.
+    pub(super) container: bool,
     /// The main key of the embedded wallet's user.
     pub(super) user: PublicKey,
     pub(super) wallet_file: &'a Path,

@@ -19,8 +19,9 @@ pub struct DevCommand {
     /// token, its documentation and the mint stay on this machine.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true)]
     pub lan: Option<Option<Ipv4Addr>>,
-    /// In a container: API, pages and relay listen at all of its addresses, at their own ports only, which the container publishes at
-    /// 127.0.0.1 of the machine.
+    /// In a container: API, pages and relay listen at all of its addresses, at their own ports only.
+    ///
+    /// Publish these at 127.0.0.1 of the machine (`-p 127.0.0.1:3000:3000`): the start page shows the token to whoever reaches it.
     #[arg(long, conflicts_with = "lan")]
     pub container: bool,
     /// Opens the start page in the browser.

@@ -132,6 +132,18 @@ fn with_lan_phones_reach_pages_and_relay_and_nothing_else() {
 }
 
 #[test]
+fn in_a_container_it_warns_of_a_published_port() {
+    for (arguments, warns) in [(&["--container"][..], true), (&[], false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = dev(folder.path());
+        command.args(arguments);
+        let (running, banner) = start(command);
+        assert_eq!(banner.contains("-p 127.0.0.1:"), warns, "{banner}");
+        running.stop();
+    }
+}
+
+#[test]
 fn another_program_at_port_3000_is_announced_and_gets_no_token() {
     // If it is taken, the other program gets no connection.
     let squatter = TcpListener::bind("127.0.0.1:3000").map(|listener| {

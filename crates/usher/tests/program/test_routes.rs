@@ -130,6 +130,17 @@ fn the_wallet_answers_as_scripted_and_what_falls_due_has_its_time() {
         let (status, problem) = dev.ask("POST", "/dev/outcomes", &body);
         assert_eq!((status, problem["errors"][0]["pointer"].as_str()), (422, Some(pointer)), "{body}: {problem}");
     }
+    let token = format!("Authorization: Bearer {}", dev.token);
+    for (path, body, ignored) in [
+        ("/dev/outcomes", json!({"outcome": "approve", "fro": "login"}), "/fro"),
+        ("/dev/clock", json!({"advance": 0, "unit": "days"}), "/unit"),
+    ] {
+        let (url, body) = (format!("{}{path}", dev.base), body.to_string());
+        let arguments = ["-si", "-H", &token, "-H", "Content-Type: application/json", "-d", &body, &url];
+        let answer = stdout(&Command::new("curl").args(arguments).output().unwrap());
+        assert!(answer.contains(&format!("usher-ignored: {ignored}")), "{answer}");
+    }
+    dev.ask("DELETE", "/dev/outcomes", &Value::Null);
     // The first that matches, so many times.
     dev.script(&json!({"outcome": "decline", "for": "payment", "amount_millisats": 7_000, "times": 2}));
     dev.script(&json!({"outcome": "fail", "for": "payment"}));

@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
-use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, html};
+use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
 use super::state::Browser;
 
@@ -38,9 +38,18 @@ pub(super) async fn show(State(browser): State<Browser>, Path(name): Path<String
     browser.look.render(StatusCode::OK, &page)
 }
 
-/// Headings get the ids to which links lead.
+/// Headings get the ids to which links lead. Links to what is in the repository only become text.
 fn rendered(markdown: &str) -> String {
-    let mut events: Vec<Event<'_>> = Parser::new_ext(markdown, Options::ENABLE_TABLES).collect();
+    let mut in_repository = false;
+    let is_shown = |event: &Event<'_>| match event {
+        Event::Start(Tag::Link { dest_url, .. }) => {
+            in_repository = !leads_somewhere(dest_url);
+            !in_repository
+        }
+        Event::End(TagEnd::Link) => !in_repository,
+        _ => true,
+    };
+    let mut events: Vec<Event<'_>> = Parser::new_ext(markdown, Options::ENABLE_TABLES).filter(is_shown).collect();
     for at in 0..events.len() {
         let title: String = match events.get(at) {
             Some(Event::Start(Tag::Heading { .. })) => {
@@ -61,6 +70,11 @@ fn rendered(markdown: &str) -> String {
     html::push_html(&mut out, events.into_iter());
     // Code that is wider than the page scrolls, also by keyboard.
     out.replace("<pre>", "<pre tabindex=\"0\">")
+}
+
+fn leads_somewhere(link: &str) -> bool {
+    let page = link.split('#').next().unwrap_or_default();
+    link.starts_with('#') || link.contains("://") || GUIDES.iter().any(|(name, ..)| page == format!("{name}.md"))
 }
 
 /// As forges make it: lower case, hyphens for spaces, no punctuation.

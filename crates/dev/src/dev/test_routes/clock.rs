@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use usher_api::{ApiState, DeadlineExtension, ErrorCode, JsonObject, Problem};
 use usher_engine::ports::Clock as _;
-use usher_engine::request_body::field_reader::{Fields, integer};
-use usher_engine::{Engine, FieldErrors, Requester};
+use usher_engine::request_body::field_reader::integer;
+use usher_engine::{Engine, Requester};
 use usher_sandbox::relay::EventCount;
 use usher_sandbox::wallet::WorkCount;
 
@@ -74,12 +74,10 @@ async fn advance(
     Extension(mover): Extension<ClockMover>,
     Extension(requester): Extension<Requester>,
     Extension(deadline): Extension<DeadlineExtension>,
-    JsonObject(body): JsonObject,
+    body: JsonObject,
 ) -> Result<Json<Value>, Problem> {
     require_token(&requester)?;
-    let mut errors = FieldErrors::default();
-    let by = Fields::new(&body, &mut errors).required("advance", integer::<1, LONGEST>);
-    let by = Duration::from_secs(errors.finish(by).map_err(Problem::invalid)?);
+    let by = Duration::from_secs(body.read(|fields| fields.required("advance", integer::<1, LONGEST>))?);
     let clock = Arc::clone(mover.clock()?);
     deadline.extend(TIME_LIMIT);
     // To its end, also if the client disconnects: the clock must not stand for ever.

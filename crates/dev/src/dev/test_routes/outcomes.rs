@@ -53,21 +53,16 @@ async fn clear(
 async fn add(
     Extension(outcomes): Extension<ScriptedOutcomes>,
     Extension(requester): Extension<Requester>,
-    JsonObject(body): JsonObject,
+    body: JsonObject,
 ) -> Result<Json<Value>, Problem> {
     require_token(&requester)?;
+    let scripted = body.read(read)?;
     let mut errors = FieldErrors::default();
-    let scripted = read(&mut Fields::new(&body, &mut errors));
-    if let Some(scripted) = &scripted {
-        check(scripted, &mut errors);
-    }
-    let scripted = errors.finish(scripted).map_err(Problem::invalid)?;
-    if !outcomes.add(scripted) {
-        let mut errors = FieldErrors::default();
+    check(&scripted, &mut errors);
+    if errors.is_empty() && !outcomes.add(scripted) {
         errors.add("", format_args!("there are {MAX_OUTCOMES} outcomes; DELETE /dev/outcomes forgets them"));
-        errors.finish(Some(())).map_err(Problem::invalid)?;
     }
-    Ok(answer(&outcomes))
+    errors.finish(Some(answer(&outcomes))).map_err(Problem::invalid)
 }
 
 fn read(fields: &mut Fields<'_>) -> Option<ScriptedOutcome> {
