@@ -181,17 +181,17 @@ mod tests {
         };
         let share = match limit.share {
             Share::All => String::new(),
-            Share::OneIn(one_in, whom) => format!("{} for one {whom}", part(one_in)),
-            Share::Setting(setting) => format!("`{setting}` for one address"),
+            Share::OneIn(one_in, whom) => format!("{} per {whom}", part(one_in)),
+            Share::Setting(setting) => format!("`{setting}` per address"),
         };
         let who = match limit.when_full {
             WhenFull::Refuse => "the newcomer".to_owned(),
             WhenFull::OldestDisplaced => "the oldest".to_owned(),
-            WhenFull::FewerDisplace => "one of a larger network, or an idle one of the same".to_owned(),
+            WhenFull::FewerDisplace => "of a larger network, or idle".to_owned(),
             WhenFull::AlwaysDisplace if limit.protection.longest.is_zero() => {
-                "one of the same network, or of a larger one".to_owned()
+                "of the same or a larger network".to_owned()
             }
-            WhenFull::AlwaysDisplace => format!("one of the same {whom}, or of a larger one; idle ones first"),
+            WhenFull::AlwaysDisplace => format!("of the same or a larger {whom}, idle first"),
         };
         format!("| {} | {places} | {share} | {who} |\n", limit.name)
     }

@@ -45,7 +45,7 @@ fn committed_openapi_scopes_are_those_of_the_routes() {
         table += &format!("| `{scope}` | {} | {} |\n", own.join(", "), whole_service.join(", "));
     }
     table.push('\n');
-    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/keys.md");
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/api.md");
     let committed = std::fs::read_to_string(&file).unwrap();
     let (before, rest) = committed.split_once(BEGIN).unwrap();
     let (_, after) = rest.split_once(END).unwrap();
@@ -54,7 +54,7 @@ fn committed_openapi_scopes_are_those_of_the_routes() {
         std::fs::write(&file, &expected).unwrap();
     }
     let current = std::fs::read_to_string(&file).unwrap();
-    assert!(current == expected, "docs/keys.md is not what the routes say: write it with UPDATE_OPENAPI=1");
+    assert!(current == expected, "docs/api.md is not what the routes say: write it with UPDATE_OPENAPI=1");
 }
 
 #[test]

@@ -10,8 +10,8 @@
 //! | `text output`, `json output` | after a `sh` fence: each line must be in what that fence wrote; `…` stands for anything |
 //! | another language | is not run |
 //!
-//! Documents that start `scripts/dev` share one instance and one shell, one after the other, as for a reader who follows them all. Each
-//! other document has a folder of its own that looks like this repository with a built `target/debug/usher`, a home of its
+//! Documents that use `$BASE` share one shell and the instance that the README starts, one after the other, as for a reader who
+//! follows them all. Each other document has a folder of its own that looks like this repository with a built `target/debug/usher`, a home of its
 //! own, and ports of its own in the place of 3000 and 7777. The environment holds a key, a token and a relay address (see
 //! `environment`), so that examples of commands need not repeat the configuration. What cannot be run is on a list, with
 //! the reason.
@@ -65,7 +65,7 @@ fn every_shell_example_works() {
         let name = path.strip_prefix(repository()).unwrap().display().to_string();
         let text = std::fs::read_to_string(&path).expect("a document");
         let script = Script::read(&name, &text, &NOT_RUN);
-        if script.examples.iter().any(Example::starts_the_instance) {
+        if script.examples.iter().any(Example::uses_the_instance) {
             tour.append(script);
         } else {
             scripts.push(script);

@@ -19,8 +19,8 @@ pub(super) struct Example {
 }
 
 impl Example {
-    pub(super) fn starts_the_instance(&self) -> bool {
-        self.background && self.commands == "scripts/dev\n"
+    pub(super) fn uses_the_instance(&self) -> bool {
+        self.commands.contains("$BASE")
     }
 
     /// Says which line is missing in what was written.
@@ -39,10 +39,8 @@ impl Example {
 }
 
 impl Script {
-    /// Adds the examples of a document. The instance runs already, unless these are the first.
+    /// Adds the examples of a document.
     pub(super) fn append(&mut self, mut next: Self) {
-        let is_running = self.examples.iter().any(Example::starts_the_instance);
-        next.examples.retain(|example| !is_running || !example.starts_the_instance());
         self.examples.append(&mut next.examples);
     }
 
