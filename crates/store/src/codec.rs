@@ -77,6 +77,19 @@ pub(crate) fn limit(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(MOST).min(MOST)
 }
 
+/// Of a list with the newest first: the first time, and the position before which it is, of `before` and of the end `to`. One
+/// bound: SQLite uses no second one of an index.
+pub(crate) fn newest_between(
+    from: Option<UnixMillis>,
+    to: Option<UnixMillis>,
+    before: Option<(UnixMillis, StreamId)>,
+) -> (i64, i64, [u8; 16]) {
+    let end = to.map_or(i64::MAX, time);
+    let before = before.map(|(at, id)| (time(at), *id.as_bytes())).filter(|(at, _)| *at < end);
+    let (at, id) = before.unwrap_or((end, [0; 16]));
+    (time(from.unwrap_or_default()), at, id)
+}
+
 /// The stream after which reading starts; by default a value that sorts before all ids, also the reserved all-zero id.
 pub(crate) fn after_stream(after: Option<&StreamId>) -> &[u8] {
     after.map_or(&[][..], |id| &id.as_bytes()[..])

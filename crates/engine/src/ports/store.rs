@@ -97,7 +97,7 @@ pub trait Store: UserStore + AuditStore {
     ) -> Result<Vec<BookedPayment>, StoreError>;
 
     /// At most `limit` of these payments in the books that were requested before this one, the last first, without
-    /// damaged ones. Status and direction are not selected, so that the number of rows read is bounded.
+    /// damaged ones. Status and direction need not be selected, so that the number of rows read is bounded.
     async fn newest_payments(
         &self,
         search: &PaymentSearch,

@@ -290,6 +290,8 @@ CREATE INDEX payment_records_reference ON payment_records (reference, created_at
 
 CREATE INDEX payment_records_refund_of ON payment_records (refund_of) WHERE refund_of IS NOT NULL;
 
+CREATE INDEX payment_records_status ON payment_records (status, created_at, stream) WHERE status <> 'paid';
+
 CREATE INDEX ticket_claims_job ON ticket_claims (job);
 
 CREATE INDEX ticket_jobs_finished ON ticket_jobs (finished_at, id) WHERE finished_at IS NOT NULL;

@@ -264,6 +264,15 @@ pub async fn payments_are_searched_from_the_last_by_key_and_time(store: &dyn Ful
         let streams = store.newest_payments(search, between, None, 9).await.unwrap();
         assert_eq!(streams.iter().map(|payment| payment.stream_id).collect::<Vec<_>>(), expected);
     }
+    let paid = PaymentRecord { status: PaymentRecordStatus::Paid, payment_hash: hash(8), ..open_payment() };
+    commit_done(store, booked(paid, step(id(2), 1))).await;
+    let open = PaymentFilter { status: Some(PaymentRecordStatus::Open), ..between };
+    for listed in [
+        store.newest_payments(&PaymentSearch::All, open, None, 9).await.unwrap(),
+        store.payment_records(open, None, 9).await.unwrap(),
+    ] {
+        assert_eq!(listed.iter().map(|payment| payment.stream_id).collect::<Vec<_>>(), [id(3)]);
+    }
 }
 
 /// By when they were settled, whenever they were requested; open and unpaid ones are none.

@@ -38,6 +38,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { version: 21, sql: include_str!("../../migrations/postgres/0021_audit_log.sql") },
     Migration { version: 22, sql: include_str!("../../migrations/postgres/0022_paid_invoices.sql") },
     Migration { version: 23, sql: include_str!("../../migrations/postgres/0023_sums_and_logins.sql") },
+    Migration { version: 24, sql: include_str!("../../migrations/postgres/0024_payments_by_status.sql") },
 ];
 
 /// The oldest tested version of PostgreSQL.

@@ -14,24 +14,24 @@ const ADD: Statement = Statement::new(
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
 );
 
-/// `?5` is the user or the stream.
+/// `?4` is the user or the stream.
 macro_rules! list {
     ($of:literal) => {
         Statement::new(
             "read how logins ended",
             concat!(
                 "SELECT at, operation, stream, origin, status, method, app, main_key, reason FROM login_records
-                 WHERE (at, operation) < (?1, ?2) AND at >= ?3 AND at < ?4 AND ",
+                 WHERE (at, operation) < (?1, ?2) AND at >= ?3 AND ",
                 $of,
-                " ORDER BY at DESC, operation DESC LIMIT ?6 OFFSET ?7"
+                " ORDER BY at DESC, operation DESC LIMIT ?5 OFFSET ?6"
             ),
         )
     };
 }
 
-const LIST: Statement = list!("CAST(?5 AS bytea) IS NULL");
-const OF_USER: Statement = list!("main_key = ?5");
-const OF_STREAM: Statement = list!("stream = ?5");
+const LIST: Statement = list!("CAST(?4 AS bytea) IS NULL");
+const OF_USER: Statement = list!("main_key = ?4");
+const OF_STREAM: Statement = list!("stream = ?4");
 
 pub(crate) const FORGET: Statement = Statement::new(
     "remove old records of logins",
@@ -63,15 +63,13 @@ pub(crate) fn add(logins: &[NewLogin]) -> Query {
 
 /// The statement, with its parameters except the last two.
 pub(crate) fn list(filter: LoginFilter, after: Option<LoginPosition>) -> (Statement, Vec<Param>) {
-    let (before, operation) =
-        after.map_or((i64::MAX, [0; 16]), |(at, operation)| (codec::time(at), *operation.as_bytes()));
+    let (from, before, operation) = codec::newest_between(filter.from, filter.to, after);
     let (statement, of) = match filter.of {
         None => (LIST, None),
         Some(LoginSubject::User(main_key)) => (OF_USER, Some(main_key.as_bytes().to_vec())),
         Some(LoginSubject::Stream(stream)) => (OF_STREAM, Some(stream.as_bytes().to_vec())),
     };
-    let from = codec::time(filter.from.unwrap_or_default());
-    (statement, params![before, operation, from, filter.to.map_or(i64::MAX, codec::time), of])
+    (statement, params![before, operation, from, of])
 }
 
 pub(crate) fn read(row: &Row) -> Result<EndedLogin, Unreadable> {

@@ -30,50 +30,72 @@ const PUT: Statement = Statement::new(
 
 /// The columns for [`read`].
 macro_rules! select {
-    ($from:literal) => {
+    ($($from:literal),+) => {
         concat!(
             "SELECT stream, kind, status, amount, settled, fee, description, reference, payment_hash, created_at,
                  changed_at, refund_of, price
              FROM payment_records ",
-            $from
+            $($from),+
         )
     };
 }
 
-pub(crate) const LIST: Statement = Statement::new(
-    "read the books",
+/// SQLite uses one lower bound of an index: the position has the time from which payments are wanted, too.
+macro_rules! list {
+    ($status:literal) => {
+        Statement::new(
+            "read the books",
+            select!(
+                "WHERE (created_at, stream) > (
+                         coalesce((SELECT created_at FROM payment_records WHERE stream = ?1 AND created_at >= ?2), ?2),
+                         CASE WHEN EXISTS (SELECT 1 FROM payment_records WHERE stream = ?1 AND created_at >= ?2)
+                             THEN ?1 ELSE coalesce(substr(?1, 1, 0), ?1) END)
+                     AND created_at < ?3 AND ",
+                $status,
+                " AND (CAST(?5 AS text) IS NULL OR (kind IN ('payment', 'charge')) = (CAST(?5 AS text) = 'in'))
+                 ORDER BY created_at, stream LIMIT ?6 OFFSET ?7"
+            ),
+        )
+    };
+}
+
+const LIST: Statement = list!("(CAST(?4 AS text) IS NULL OR status = ?4)");
+/// Of another status than `paid`, with the index of these: there may be few.
+const LIST_NOT_PAID: Statement = list!("status = ?4 AND status <> 'paid'");
+
+const NEWEST: Statement = Statement::new(
+    "search the books",
     select!(
-        "WHERE (created_at, stream) > (coalesce((SELECT created_at FROM payment_records WHERE stream = ?1), -1), ?1)
-             AND created_at >= ?2 AND created_at < ?3 AND (CAST(?4 AS text) IS NULL OR status = ?4)
-             AND (CAST(?5 AS text) IS NULL OR (kind IN ('payment', 'charge')) = (CAST(?5 AS text) = 'in'))
-         ORDER BY created_at, stream LIMIT ?6 OFFSET ?7"
+        "WHERE (created_at, stream) < (?1, ?2) AND created_at >= ?3
+         ORDER BY created_at DESC, stream DESC LIMIT ?4 OFFSET ?5"
     ),
 );
 
-pub(crate) const NEWEST: Statement = Statement::new(
+/// As [`LIST_NOT_PAID`].
+const NEWEST_NOT_PAID: Statement = Statement::new(
     "search the books",
     select!(
-        "WHERE (created_at, stream) < (?1, ?2) AND created_at >= ?3 AND created_at < ?4
+        "WHERE (created_at, stream) < (?1, ?2) AND created_at >= ?3 AND status = ?4 AND status <> 'paid'
          ORDER BY created_at DESC, stream DESC LIMIT ?5 OFFSET ?6"
     ),
 );
 
 /// Of a reference, no more rows are read than needed.
-pub(crate) const NEWEST_WITH_KEYS: Statement = Statement::new(
+const NEWEST_WITH_KEYS: Statement = Statement::new(
     "search the books",
     select!(
         "WHERE stream IN (
-             SELECT stream FROM payment_records WHERE stream = ?5
-             UNION ALL SELECT stream FROM payment_records WHERE refund_of = ?5
-             UNION ALL SELECT stream FROM payment_records WHERE payment_hash = ?6
+             SELECT stream FROM payment_records WHERE stream = ?4
+             UNION ALL SELECT stream FROM payment_records WHERE refund_of = ?4
+             UNION ALL SELECT stream FROM payment_records WHERE payment_hash = ?5
              UNION ALL SELECT stream FROM (
                  SELECT stream FROM payment_records
-                 WHERE reference = ?7 AND (created_at, stream) < (?1, ?2) AND created_at >= ?3 AND created_at < ?4
-                 ORDER BY created_at DESC, stream DESC LIMIT CAST(?8 AS bigint) + CAST(?9 AS bigint)
+                 WHERE reference = ?6 AND (created_at, stream) < (?1, ?2) AND created_at >= ?3
+                 ORDER BY created_at DESC, stream DESC LIMIT CAST(?7 AS bigint) + CAST(?8 AS bigint)
              ) AS referring
          )
-         AND (created_at, stream) < (?1, ?2) AND created_at >= ?3 AND created_at < ?4
-         ORDER BY created_at DESC, stream DESC LIMIT ?8 OFFSET ?9"
+         AND (created_at, stream) < (?1, ?2) AND created_at >= ?3
+         ORDER BY created_at DESC, stream DESC LIMIT ?7 OFFSET ?8"
     ),
 );
 
@@ -167,15 +189,21 @@ pub(crate) fn put(entries: &Entries) -> Query {
     }))
 }
 
-/// The parameters of [`LIST`] except the last two.
-pub(crate) fn selection(filter: PaymentFilter, after: Option<StreamId>) -> Vec<Param> {
-    params![
+/// The statement for a list, the oldest first, with its parameters except the last two.
+pub(crate) fn list(filter: PaymentFilter, after: Option<StreamId>) -> (Statement, Vec<Param>) {
+    let selection = params![
         codec::after_stream(after.as_ref()),
         codec::time(filter.from.unwrap_or(UnixMillis(0))),
         filter.to.map_or(i64::MAX, codec::time),
         filter.status.map(PaymentRecordStatus::as_str),
         filter.is_incoming.map(|is_incoming| if is_incoming { "in" } else { "out" }),
-    ]
+    ];
+    (if not_paid(filter).is_some() { LIST_NOT_PAID } else { LIST }, selection)
+}
+
+/// The status, if it has an index.
+fn not_paid(filter: PaymentFilter) -> Option<PaymentRecordStatus> {
+    filter.status.filter(|status| *status != PaymentRecordStatus::Paid)
 }
 
 /// The statement for a search, with its parameters except the last two.
@@ -184,11 +212,16 @@ pub(crate) fn search(
     filter: PaymentFilter,
     before: Option<PaymentPosition>,
 ) -> (Statement, Vec<Param>) {
-    let (before, stream) = before.map_or((i64::MAX, [0; 16]), |(at, stream)| (codec::time(at), *stream.as_bytes()));
-    let from = codec::time(filter.from.unwrap_or_default());
-    let mut selection = params![before, stream, from, filter.to.map_or(i64::MAX, codec::time)];
+    let (from, before, stream) = codec::newest_between(filter.from, filter.to, before);
+    let mut selection = params![before, stream, from];
     match search {
-        PaymentSearch::All => (NEWEST, selection),
+        PaymentSearch::All => match not_paid(filter) {
+            None => (NEWEST, selection),
+            Some(status) => {
+                selection.extend(params![status.as_str()]);
+                (NEWEST_NOT_PAID, selection)
+            }
+        },
         PaymentSearch::Keys { stream, hash, reference } => {
             let (stream, hash) = (stream.map(|stream| *stream.as_bytes()), hash.map(|hash| *hash.as_bytes()));
             selection.extend(params![stream, hash, &**reference]);

@@ -198,8 +198,8 @@ impl<E: Engine> Store for SqlStore<E> {
         after: Option<StreamId>,
         limit: usize,
     ) -> Result<Vec<BookedPayment>, StoreError> {
-        let selection = payment_records::selection(filter, after);
-        self.readable(payment_records::LIST, selection, limit, payment_records::read).await
+        let (statement, selection) = payment_records::list(filter, after);
+        self.readable(statement, selection, limit, payment_records::read).await
     }
 
     async fn newest_payments(
