@@ -67,9 +67,13 @@ impl ChildLogins {
         if self.0.unused.has(id) { self.0.open.lock().reusable.get(&id).copied() } else { None }
     }
 
+    /// A later step may be reported first.
     pub(crate) fn stepped(&self, id: StreamId, reusable: StreamId, login: &Login, is_new: bool) {
         if !login.is_unused() {
             self.0.unused.remove(id);
+        } else if self.0.open.lock().logins.get(&(reusable, id)).is_some_and(Option::is_some) {
+            // A key was named afterwards.
+            return;
         } else if is_new {
             self.0.unused.add(id);
         }
@@ -223,6 +227,16 @@ mod tests {
         drop(again);
         assert_eq!(logins.of_user(poster, &key), [id(10)]);
         assert!(logins.of_user(id(2), &key).is_empty() && logins.0.open.lock().starting.is_empty());
+    }
+
+    #[test]
+    fn key_is_known_although_an_earlier_step_is_reported_last() {
+        let (logins, _) = logins();
+        let (poster, key) = (id(1), user(1).public_key());
+        logins.stepped(id(10), poster, &asking(poster), false);
+        logins.stepped(id(10), poster, &login(poster), true);
+        assert_eq!(logins.of_user(poster, &key), [id(10)]);
+        assert!(!logins.unused().has(id(10)));
     }
 
     #[test]

@@ -154,18 +154,15 @@ impl StateMachine for Login {
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         match input {
             _ if self.state.is_over() => StepResult::Ignored,
+            // Also after its expiry: if the clock was set forward, its timer has not fired and would tell another outcome.
+            Input::Signal(Signal::Superseded) if self.state.is_open() && self.reusable().is_some() => {
+                StepResult::Stepped(self.end_silently())
+            }
+            Input::Signal(Signal::Close) if self.reusable().is_some() => StepResult::Stepped(self.end_silently()),
             Input::Timer if now >= self.expires_at => StepResult::Stepped(self.time_out(now)),
             // Input between the expiry and the timer is ignored.
             _ if now >= self.expires_at => StepResult::Ignored,
-            Input::Signal(Signal::Close) if self.origin.reusable().is_some() => {
-                self.end(LoginState::Expired);
-                StepResult::Stepped(vec![Effect::Finish])
-            }
             _ if !self.state.is_open() => StepResult::Ignored,
-            Input::Signal(Signal::Superseded) if self.origin.reusable().is_some() => {
-                self.end(LoginState::Expired);
-                StepResult::Stepped(vec![Effect::Finish])
-            }
             Input::Wallet { author, message: WalletMessage::KeyHandshake(handshake), .. }
                 if self.state == LoginState::Waiting && self.is_named_by(&handshake.token) =>
             {
@@ -199,10 +196,7 @@ impl StateMachine for Login {
 
     /// The reusable login was closed meanwhile; the step is undone, because its app cannot learn of it.
     fn signal_without_recipient(&mut self) -> Option<Vec<Effect>> {
-        self.reusable().is_some().then(|| {
-            self.end(LoginState::Expired);
-            vec![Effect::Finish]
-        })
+        self.reusable().is_some().then(|| self.end_silently())
     }
 
     fn correlations(&self) -> Vec<CorrelationKey> {
@@ -305,10 +299,7 @@ impl Login {
 
     /// Ends it to make room; `None` if a key was named.
     pub fn make_room(&mut self) -> Option<Vec<Effect>> {
-        self.is_unused().then(|| {
-            self.end(LoginState::Expired);
-            vec![Effect::Finish]
-        })
+        self.is_unused().then(|| self.end_silently())
     }
 
     /// Until when the user can log in.

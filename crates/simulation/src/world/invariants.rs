@@ -102,7 +102,8 @@ pub(crate) struct InvariantChecker {
     pub(crate) bad: Vec<(u64, u64)>,
     /// How often users paid each date of each subscription.
     dates: BTreeMap<(String, u64), u32>,
-    pub(crate) delivered: BTreeSet<(StreamId, u64)>,
+    /// When each event was first delivered, and when the oldest event began to wait that it had to wait for.
+    delivered: BTreeMap<(StreamId, u64), (u64, u64)>,
 }
 
 impl InvariantChecker {
@@ -141,7 +142,7 @@ impl InvariantChecker {
     }
 
     pub(crate) fn is_settled(&self, stream: StreamId, index: u64) -> bool {
-        self.delivered.contains(&(stream, index)) || self.given_up.contains(&(stream, index))
+        self.delivered.contains_key(&(stream, index)) || self.given_up.contains(&(stream, index))
     }
 
     /// Whether what reached the service then, in its so-manyth start, was not lost with the process.
@@ -154,13 +155,16 @@ impl InvariantChecker {
         self.bad.iter().map(|(begin, end)| (*end).min(to).saturating_sub((*begin).max(from))).sum()
     }
 
-    /// Returns a violation if an event is delivered too late.
-    pub(crate) fn late_delivery(&self, stream: StreamId, index: u64, now: u64) -> Option<String> {
+    /// Records the delivery of an event that had to wait for the one `before`; returns a violation if it is too late.
+    pub(crate) fn delivered(&mut self, stream: StreamId, index: u64, before: Option<u64>, now: u64) -> Option<String> {
         let book = self.streams.get(&stream)?;
         let (_, at) = book.events.get(usize::try_from(index).ok()?)?;
+        let waited = before.and_then(|before| self.delivered.get(&(stream, before))).filter(|(until, _)| until > at);
+        let since = waited.map_or(*at, |(_, since)| *since);
+        self.delivered.entry((stream, index)).or_insert((now, since));
         // Pauses grow with the time of failing: 5, 30, 120, 600, 1,800 s, and a fifth more. One that is unlucky twice waits longer.
-        let allowed = IN_TIME + 8 * self.bad_between(at.saturating_sub(IN_TIME), now);
-        let took = now.saturating_sub(*at);
+        let allowed = IN_TIME + 8 * self.bad_between(since.saturating_sub(IN_TIME), now);
+        let took = now.saturating_sub(since);
         (took > allowed).then(|| format!("{} event {index} was delivered after {} s", book.label, took / 1000))
     }
 }

@@ -14,9 +14,6 @@ pub(crate) const STATIC_TOKEN: &str = "door";
 pub(crate) struct ReusableLoginRecord {
     /// Those that were named and have no outcome yet.
     named: BTreeSet<String>,
-    /// Those of them that were named again before that, by another scan: one login replaces the other, which may still
-    /// report its time-out (see the README).
-    named_again: BTreeSet<String>,
     /// How often each was approved.
     approved: BTreeMap<String, usize>,
     /// The challenges that each user has approved, of the reusable login and of others.

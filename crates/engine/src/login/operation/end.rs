@@ -18,10 +18,7 @@ impl Login {
 
     /// Ends it because its outcome is no longer needed; `None` if it has ended.
     pub fn forget(&mut self) -> Option<Vec<Effect>> {
-        (!self.state.is_over()).then(|| {
-            self.end(LoginState::Expired);
-            vec![Effect::Finish]
-        })
+        (!self.state.is_over()).then(|| self.end_silently())
     }
 
     /// Emits an event of this login: on its own stream, or on that of the reusable login.
@@ -93,6 +90,12 @@ impl Login {
         self.end(state);
         let told = self.tell(&EventData::Login(data), now);
         [told].into_iter().chain(record.map(Effect::KeepLogin)).chain([Effect::Finish]).collect()
+    }
+
+    /// Ends it without an event.
+    pub(super) fn end_silently(&mut self) -> Vec<Effect> {
+        self.end(LoginState::Expired);
+        vec![Effect::Finish]
     }
 
     pub(super) fn end(&mut self, state: LoginState) {

@@ -228,28 +228,31 @@ impl State {
             let what = format!("{label} event {index} was accepted {times} times within a minute");
             self.violation("no-hammering", &what);
         }
-        self.invariants.delivered.insert((stream, index));
-        let late = self.invariants.late_delivery(stream, index, now);
+        let before = (0..index).rev().find(|earlier| self.waits(stream, *earlier, index));
+        let late = self.invariants.delivered(stream, index, before, now);
         if let Some(late) = late {
             self.violation("delivered-in-time", &late);
         }
         Some(Posted::Accepted { http_status: 200 })
     }
 
-    /// The first event before this one that should have been accepted first. On the stream of all subscriptions only events
-    /// of the same subscription wait for each other.
+    /// The first event before this one that should have been accepted first.
     fn missing_before(&self, stream: StreamId, index: u64) -> Option<u64> {
+        let is_missing = |earlier: u64| {
+            let key = (stream, earlier);
+            !self.app.receiver.accepted.contains_key(&key) && !self.invariants.given_up.contains(&key)
+        };
+        (0..index).find(|earlier| is_missing(*earlier) && self.waits(stream, *earlier, index))
+    }
+
+    /// Whether an event waits for an earlier one: on the stream of all subscriptions only if both are of the same subscription.
+    fn waits(&self, stream: StreamId, earlier: u64, index: u64) -> bool {
         let subscription = |index: u64| {
             let events = &self.invariants.streams.get(&stream)?.events;
             let (event, _) = events.get(usize::try_from(index).ok()?)?;
             let data: serde_json::Value = serde_json::from_str(&event.data).ok()?;
             data.get("subscription_id")?.as_str().map(str::to_owned)
         };
-        let is_missing = |earlier: u64| {
-            let key = (stream, earlier);
-            !self.app.receiver.accepted.contains_key(&key) && !self.invariants.given_up.contains(&key)
-        };
-        let waits = |earlier: u64| stream != StreamId::SUBSCRIPTIONS || subscription(earlier) == subscription(index);
-        (0..index).find(|earlier| is_missing(*earlier) && waits(*earlier))
+        stream != StreamId::SUBSCRIPTIONS || subscription(earlier) == subscription(index)
     }
 }

@@ -31,19 +31,13 @@ impl State {
             return self.violation("one-outcome-each", "an event at the reusable login is of nobody");
         };
         if event_type == EventType::KeyHandshake {
-            let record = &mut self.invariants.reusable_login;
-            if !record.named.insert(key.clone()) {
-                record.named_again.insert(key);
-            }
+            self.invariants.reusable_login.named.insert(key);
             return;
         }
         if data.get("method").and_then(Value::as_str).is_none() {
             self.violation("one-outcome-each", &format!("{status} of {key} has no method"));
         }
-        let record = &mut self.invariants.reusable_login;
-        let has_outcome = !record.named.remove(&key);
-        let is_of_replaced = status == "timeout" && has_outcome && record.named_again.remove(&key);
-        if has_outcome && !is_of_replaced {
+        if !self.invariants.reusable_login.named.remove(&key) {
             self.violation("one-outcome-each", &format!("{status} of {key}, who has an outcome already"));
         }
         if status == "approved" {
