@@ -31,7 +31,8 @@ export type Change = keyof typeof CHANGES;
 const RANK = { viewer: 0, support: 1, admin: 2 };
 
 export function useMay(change: Change): boolean {
-  return RANK[useSession().role] >= RANK[CHANGES[change]];
+  const { role } = useSession();
+  return role !== null && RANK[role] >= RANK[CHANGES[change]];
 }
 
 /** Settings of which one has a value; those who approve payments set them. Nothing while they are being read. */

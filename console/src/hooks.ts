@@ -103,11 +103,11 @@ export function usePaged<T>(path: string, member: string, query: URLSearchParams
 }
 
 /** A list of the API that is read page by page, each below the one before. */
-export function usePages<T>(path: string | null, member: string, live?: string[]) {
+export function usePages<T>(path: string | null, member: string, live?: string[], every?: number) {
   const [more, setMore] = useState<{ path: string | null; items: T[]; next: string | null | undefined }>({ path, items: [], next: undefined });
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
-  const first = useResource<Record<string, unknown>>(path, live ? { live } : {});
+  const first = useResource<Record<string, unknown>>(path, { ...(live ? { live } : {}), ...(every ? { every } : {}) });
   const later = more.path === path ? more : { path, items: [], next: undefined };
   const next = later.next !== undefined ? later.next : (first.data?.["next"] as string | null | undefined);
   const loadMore = async () => {

@@ -16,9 +16,10 @@ const LOOK = 60;
 
 function Console() {
   const { data, error, reload } = useLoaded("session", session, { every: LOOK });
-  const isKnown = data !== undefined;
+  // Only operators may read events.
+  const isOperator = data ? data.role !== null : false;
   useEffect(() => {
-    if (!isKnown) return;
+    if (!isOperator) return;
     connect();
     // The service ends the stream with the session. Nobody has asked for this look.
     return onConnection((connected) => {
@@ -26,7 +27,7 @@ function Console() {
       markUnasked(look.signal);
       if (!connected) session(look.signal).catch(() => undefined);
     });
-  }, [isKnown]);
+  }, [isOperator]);
   if (!data) {
     return <div class="start">{error && codeOf(error) !== "unauthorized" ? <Failure error={error} retry={reload} /> : <Loading />}</div>;
   }

@@ -14,8 +14,8 @@ export const usePrice = () => useContext(PriceContext);
 
 /** The price of a bitcoin in the operator's currency, read each minute; none if there is no rate. */
 export function useCurrentPrice(): Price | undefined {
-  const { currency } = useSession();
-  const path = currency && /^[A-Za-z]{3}$/.test(currency) ? `/rates/${currency}` : null;
+  const { currency, role } = useSession();
+  const path = role && currency && /^[A-Za-z]{3}$/.test(currency) ? `/rates/${currency}` : null;
   const { data, error } = useResource<Schemas["CurrentRate"]>(path, { every: 60 });
   const value = Number(data?.value);
   return currency && !error && value > 0 ? { value, currency: currency.toUpperCase() } : undefined;

@@ -18,6 +18,7 @@ import { Today } from "./screens/today.tsx";
 import { UserScreen } from "./screens/user.tsx";
 import { Wallet } from "./screens/wallet.tsx";
 import { DeliveryScreen, Webhooks } from "./screens/webhooks.tsx";
+import type { Session } from "./types.ts";
 import type { IconName } from "./ui/icons.tsx";
 import { Screen } from "./ui/bits.tsx";
 import { Empty } from "./ui/states.tsx";
@@ -39,7 +40,7 @@ export const SCREENS: Entry[] = [
   { path: "/links", title: "Links", icon: "links", group: "", view: () => <Links />, one: (id) => <LinkScreen id={id} /> },
   { path: "/subscriptions", title: "Subscriptions", icon: "subscriptions", group: "", view: ({ query }) => <Subscriptions query={query} />, one: (id) => <SubscriptionScreen id={id} /> },
   { path: "/logins", title: "Logins and users", icon: "users", group: "", view: ({ query }) => <Logins query={query} /> },
-  { path: "/approvals", title: "Approvals", icon: "approvals", group: "Waiting", view: () => <Approvals /> },
+  { path: "/approvals", title: "Approvals", icon: "approvals", group: "Waiting", view: () => <Approvals />, one: (id) => <Approvals id={id} /> },
   { path: "/age-checks", title: "Age checks", icon: "checks", group: "Waiting", view: () => <AgeChecks /> },
   { path: "/webhooks", title: "Webhooks", icon: "webhooks", group: "Waiting", view: ({ query }) => <Webhooks query={query} />, one: (id, { query }) => <DeliveryScreen id={id} query={query} /> },
   { path: "/wallet", title: "Wallet", icon: "wallet", group: "Money", view: () => <Wallet /> },
@@ -58,8 +59,11 @@ const OTHERS: Entry[] = [
   { path: "/receipts", title: "Receipt", icon: "payments", group: "", view: () => <NotFound />, one: (id) => <ReceiptScreen id={id} /> },
 ];
 
-export function screenOf(path: string): { title: string; key: string; view: (place: Place) => ComponentChildren } {
-  const entry = [...SCREENS, ...OTHERS].find((entry) => entry.path !== "/" && (path === entry.path || path.startsWith(`${entry.path}/`)));
+/** The menu for a role: without one, people approve payments and see nothing else. */
+export const screensFor = (role: Session["role"]) => (role ? SCREENS : SCREENS.filter(({ path }) => path === "/approvals"));
+
+export function screenOf(path: string, role: Session["role"]): { title: string; key: string; view: (place: Place) => ComponentChildren } {
+  const entry = [...screensFor(role), ...OTHERS].find((entry) => entry.path !== "/" && (path === entry.path || path.startsWith(`${entry.path}/`)));
   const found = path === "/" ? SCREENS[0] : entry;
   if (!found) return { title: "Not found", key: path, view: () => <NotFound /> };
   const id = decode(path.slice(found.path.length + 1));

@@ -5,7 +5,7 @@ import { useResource } from "./hooks.ts";
 import { onConnection } from "./live.ts";
 import { PriceContext, useCurrentPrice } from "./price.ts";
 import { go, Link, usePlace } from "./router.tsx";
-import { SCREENS, screenOf } from "./screens.tsx";
+import { screenOf, screensFor } from "./screens.tsx";
 import type { Schemas } from "./types.ts";
 import { Icon } from "./ui/icons.tsx";
 import { visible } from "./format.ts";
@@ -16,7 +16,9 @@ export function Shell() {
   const place = usePlace();
   const [open, setOpen] = useState(false);
   const price = useCurrentPrice();
-  const screen = screenOf(place.path);
+  // Who only approves payments begins there.
+  const path = place.path === "/" && !session.role ? "/approvals" : place.path;
+  const screen = screenOf(path, session.role);
   const main = useRef<HTMLElement>(null);
   const service = visible(session.service ?? "Usher");
   useEffect(() => setOpen(false), [place.path]);
@@ -40,8 +42,8 @@ export function Shell() {
             <strong><bdi>{service}</bdi></strong>
             {session.test_mode && <span class="badge wait">Test</span>}
           </div>
-          <Search />
-          <Menu path={place.path} />
+          {session.role && <Search />}
+          <Menu path={path} />
           <Foot />
         </nav>
         <main ref={main} id="content" tabIndex={-1} key={screen.key}>{screen.view(place)}</main>
@@ -51,9 +53,10 @@ export function Shell() {
 }
 
 function Menu({ path }: { path: string }) {
-  const waiting = useWaiting();
+  const { role } = useSession();
+  const waiting = useWaiting(role !== null);
   const groups = new Map<string, ComponentChildren[]>();
-  for (const { path: to, title, icon, group } of SCREENS) {
+  for (const { path: to, title, icon, group } of screensFor(role)) {
     const isCurrent = to === "/" ? path === "/" : path === to || path.startsWith(`${to}/`) || (to === "/logins" && path.startsWith("/users/")) || (to === "/payments" && path.startsWith("/receipts/"));
     const number = waiting[to];
     const entry = (
@@ -75,11 +78,11 @@ function Menu({ path }: { path: string }) {
 }
 
 /** How many things wait for a person, by the screen that has them. */
-function useWaiting(): Record<string, string> {
+function useWaiting(isOperator: boolean): Record<string, string> {
   const live = ["StatusUpdate", "CashuResponse"];
   const approvals = useResource<Schemas["ApprovalList"]>("/approvals?limit=100", { live, every: 60 });
-  const checks = useResource<Schemas["VerificationSessionList"]>("/verification/sessions?status=open&limit=100", { live, every: 60 });
-  const failed = useResource<Schemas["WebhookDeliveries"]>("/webhooks/deliveries?status=failed&limit=100", { every: 120 });
+  const checks = useResource<Schemas["VerificationSessionList"]>(isOperator ? "/verification/sessions?status=open&limit=100" : null, { live, every: 60 });
+  const failed = useResource<Schemas["WebhookDeliveries"]>(isOperator ? "/webhooks/deliveries?status=failed&limit=100" : null, { every: 120 });
   const size = (list: { next?: string | null } | undefined, length: number | undefined) =>
     length ? `${length}${list?.next ? "+" : ""}` : "";
   return {
@@ -143,10 +146,10 @@ function Foot() {
   useEffect(() => onConnection(setConnected), []);
   return (
     <div class="foot">
-      <Link to="/account"><strong><bdi>{visible(session.name)}</bdi></strong><small>{session.role}</small></Link>
-      <span class={`dot ${connected ? "good" : "wait"}`} role="status" title={connected ? "New events appear by themselves" : "Connecting to the event stream"}>
+      <Link to="/account"><strong><bdi>{visible(session.name)}</bdi></strong><small>{session.role ?? "approver"}</small></Link>
+      {session.role && <span class={`dot ${connected ? "good" : "wait"}`} role="status" title={connected ? "New events appear by themselves" : "Connecting to the event stream"}>
         <span class="hidden">{connected ? "Live" : "Not live"}</span>
-      </span>
+      </span>}
     </div>
   );
 }

@@ -12,7 +12,8 @@ export type ApiEvent = Schemas["Event"];
 export interface Session {
   name: string;
   key: string;
-  role: "viewer" | "support" | "admin";
+  /** `null`: they only approve payments. */
+  role: "viewer" | "support" | "admin" | null;
   scopes: string[];
   approver: boolean;
   service: string | null;

@@ -34,7 +34,7 @@ export function Account() {
         <Facts>
           <Fact name="Name"><bdi>{visible(session.name)}</bdi></Fact>
           <Fact name="Key"><Id>{session.key}</Id></Fact>
-          <Fact name="Role"><Badge>{session.role}</Badge> {session.approver && <Badge>approver</Badge>}</Fact>
+          <Fact name="Role">{session.role && <Badge>{session.role}</Badge>} {session.approver && <Badge>approver</Badge>}</Fact>
           <Fact name="May read and do">
             {session.scopes.map((scope) => <span key={scope} class="chip" title={SCOPES[scope]}>{scope}</span>)}
           </Fact>

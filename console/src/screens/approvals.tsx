@@ -12,20 +12,23 @@ import { Button } from "../ui/button.tsx";
 
 type Approval = Schemas["Approval"];
 
-/** Payments by the service that wait until somebody else than who asked for them approves. */
-export function Approvals() {
-  const list = usePages<Approval>("/approvals?limit=100", "approvals", ["StatusUpdate"]);
+/** Payments by the service that wait until somebody else than who asked for them approves: all, or the one with an id. */
+export function Approvals({ id }: { id?: string }) {
+  const list = usePages<Approval>("/approvals?limit=1000", "approvals", ["StatusUpdate"], 60);
+  const shown = list.items?.filter(({ stream_id }) => id === undefined || stream_id === id);
   const session = useSession();
   const [decided, decide] = useState<{ approval: Approval; decision: "approve" | "decline" }>();
   return (
-    <Screen title="Approvals" about="Payments by you above the limit. Look at the payee before you approve: the payee wrote the description.">
+    <Screen title="Approvals" {...(id === undefined ? {} : { back: { to: "/approvals", label: "Everything that waits" } })} about="Payments by you above the limit. Look at the payee before you approve: the payee wrote the description.">
       {list.error !== undefined && <Failure error={list.error} retry={list.reload} />}
-      {!list.items ? (
+      {!shown ? (
         !list.error && <Loading />
-      ) : list.items.length === 0 ? (
+      ) : shown.length === 0 && id !== undefined ? (
+        <Empty icon="check" title="This payment does not wait any more" text="It was approved or declined, or its time is over." />
+      ) : shown.length === 0 ? (
         <Empty icon="check" title="Nothing waits" text="With wallet.approval_above_millisats, larger payments by the service wait here for a second person." />
       ) : (
-        list.items.map((approval) => (
+        shown.map((approval) => (
           <Card
             key={approval.stream_id}
             title={`${kindOf(approval.kind)} of ${sats(approval.amount_millisats)}`}
@@ -63,6 +66,7 @@ export function Approvals() {
 }
 
 function Details({ approval }: { approval: Approval }) {
+  const { role } = useSession();
   return (
     <Facts>
       <Fact name="Amount">
@@ -70,9 +74,9 @@ function Details({ approval }: { approval: Approval }) {
       </Fact>
       {approval.payee && <Fact name="Payee"><Id whole>{approval.payee}</Id></Fact>}
       {approval.address && <Fact name="Address"><Id whole>{approval.address}</Id></Fact>}
-      {approval.refund_of && <Fact name="Refund of"><Id to={`/payments/${approval.refund_of}`}>{approval.refund_of}</Id></Fact>}
+      {approval.refund_of && <Fact name="Refund of"><Id {...(role ? { to: `/payments/${approval.refund_of}` } : {})}>{approval.refund_of}</Id></Fact>}
       <Fact name="For"><Text empty="Unknown: the invoice says nothing">{approval.description}</Text></Fact>
-      <Fact name="Asked for by"><Text>{approval.requested_by}</Text> <span class="muted">·</span> <Time at={approval.requested_at} ago /></Fact>
+      <Fact name="Asked for by">{approval.key_name && <>key <Text>{approval.key_name}</Text>, </>}<Text>{approval.requested_by}</Text> <span class="muted">·</span> <Time at={approval.requested_at} ago /></Fact>
       <Fact name="Until"><Time at={approval.expires_at} ago /></Fact>
     </Facts>
   );

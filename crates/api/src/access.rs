@@ -75,7 +75,7 @@ impl Access {
     pub(crate) fn check(self, authorization: &Authorization, changes: bool) -> Result<(), Problem> {
         let Some(terms) = authorization.terms() else { return Ok(()) };
         if let Some(client) = authorization.operator() {
-            return if changes { self.check_operator(client) } else { Ok(()) };
+            return self.check_operator(client, changes);
         }
         if !terms.scopes.contains(&self.scope) {
             return Err(Problem::scope_missing(self.scope));
@@ -91,27 +91,32 @@ impl Access {
         Ok(())
     }
 
-    /// Passes if an operator may change what the endpoint changes. Money, keys and operators need a fresh login.
-    fn check_operator(self, client: &OperatorClient) -> Result<(), Problem> {
-        let role = client.operator.role;
-        let is_allowed = match (self.scope, role) {
-            (Scope::Approvals, _) => client.is_approver,
-            (_, Role::Viewer) => false,
-            (_, Role::Support) => self.is_for_support,
-            (_, Role::Admin) => true,
+    /// Passes if an operator may read what the endpoint shows, or change what it `changes`. Money, keys and operators need a
+    /// fresh login.
+    fn check_operator(self, client: &OperatorClient, changes: bool) -> Result<(), Problem> {
+        let user = &client.user;
+        let is_allowed = match (self.scope, user.role) {
+            (Scope::Approvals, _) if changes => user.is_approver,
+            (Scope::Approvals, _) => true,
+            (_, None) => false,
+            (_, Some(Role::Viewer)) => !changes,
+            (_, Some(Role::Support)) => !changes || self.is_for_support,
+            (_, Some(Role::Admin)) => true,
         };
         if !is_allowed {
-            let detail = match self.scope {
-                Scope::Approvals => "only people in wallet.approvers decide about payments".to_owned(),
-                _ => format!("your role, {}, does not include this", role.as_str()),
+            let detail = match (self.scope, user.role) {
+                (Scope::Approvals, _) => "only people in wallet.approvers decide about payments".to_owned(),
+                (_, None) => "you have no role in the console: you only approve payments".to_owned(),
+                (_, Some(role)) => format!("your role, {}, does not include this", role.as_str()),
             };
             return Err(Problem::new(ErrorCode::RoleNotAllowed, detail));
         }
-        let is_sensitive = match self.scope {
-            Scope::PaymentsSend | Scope::Tickets | Scope::Approvals => true,
-            Scope::Admin => !self.is_for_support,
-            _ => false,
-        };
+        let is_sensitive = changes
+            && match self.scope {
+                Scope::PaymentsSend | Scope::Tickets | Scope::Approvals => true,
+                Scope::Admin => !self.is_for_support,
+                _ => false,
+            };
         if is_sensitive && !client.session.is_fresh {
             let detail = "log in again at /console/step-up: your last login was more than five minutes ago";
             return Err(Problem::new(ErrorCode::StepUpRequired, detail));

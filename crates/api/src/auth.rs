@@ -99,7 +99,7 @@ impl Authorization {
     /// The client's name in the audit log.
     pub(crate) fn actor(&self) -> String {
         match (self.operator(), self.key_id()) {
-            (Some(client), _) => client.operator.actor(),
+            (Some(client), _) => client.user.actor(),
             (None, Some(key)) => key.to_string(),
             (None, None) => "token".to_owned(),
         }

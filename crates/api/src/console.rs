@@ -12,7 +12,7 @@ use axum::routing::{delete, get};
 use axum::{Extension, Json, Router};
 use http::StatusCode;
 use serde::Serialize;
-use usher_engine::access::{OperatorClient, Scope, SessionView};
+use usher_engine::access::{OperatorClient, Role, Scope, SessionView};
 
 use crate::ApiState;
 use crate::auth::Authorization;
@@ -45,9 +45,8 @@ pub(crate) fn authorize(state: &ApiState, request: &Request) -> Result<Authoriza
     let sessions = operators.sessions();
     let session = if is_caused { sessions.use_session(&secret) } else { sessions.find(&secret) };
     let session = session.ok_or_else(no_session)?;
-    let operator = operators.find(&session.operator).ok_or_else(no_session)?;
-    let is_approver = state.engine.payments().approvers().contains(&operator.key);
-    Ok(Authorization::of_operator(OperatorClient { operator, session, is_approver }))
+    let user = operators.user(&session.operator).ok_or_else(no_session)?;
+    Ok(Authorization::of_operator(OperatorClient { user, session }))
 }
 
 fn no_session() -> Problem {
@@ -65,7 +64,8 @@ pub(crate) fn session_routes() -> Router<ApiState> {
 struct Session {
     name: String,
     key: String,
-    role: &'static str,
+    /// `null`: they only approve payments.
+    role: Option<&'static str>,
     scopes: Vec<Scope>,
     approver: bool,
     service: Option<String>,
@@ -92,7 +92,7 @@ async fn show_session(
     State(state): State<ApiState>,
     Extension(authorization): Extension<Authorization>,
 ) -> Result<Json<Session>, Problem> {
-    let OperatorClient { operator, session, is_approver } = authorization.operator().ok_or_else(no_session)?;
+    let OperatorClient { user, session } = authorization.operator().ok_or_else(no_session)?;
     let own = |SessionView { id, began_at, used_at }: SessionView| OwnSession {
         current: id == session.id,
         id,
@@ -101,18 +101,18 @@ async fn show_session(
     };
     let options = state.console.as_ref();
     Ok(Json(Session {
-        name: operator.name.clone(),
-        key: operator.key.to_hex(),
-        role: operator.role.as_str(),
+        name: user.name.clone(),
+        key: user.key.to_hex(),
+        role: user.role.map(Role::as_str),
         scopes: authorization.terms().into_iter().flat_map(|terms| terms.scopes.iter().copied()).collect(),
-        approver: *is_approver,
+        approver: user.is_approver,
         service: options.and_then(|options| options.service.clone()),
         currency: options.and_then(|options| options.currency.clone()),
         test_mode: state.is_development,
         version: state.version.clone(),
         expires_at: session.expires_at.secs(),
         step_up_until: session.fresh_until.secs(),
-        sessions: state.keys.operators().sessions().of(&operator.key).into_iter().map(own).collect(),
+        sessions: state.keys.operators().sessions().of(&user.key).into_iter().map(own).collect(),
     }))
 }
 
@@ -133,6 +133,6 @@ async fn end_session(
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
     let client = authorization.operator().ok_or_else(no_session)?;
-    state.keys.operators().sessions().end_named(&client.operator.key, &id);
+    state.keys.operators().sessions().end_named(&client.user.key, &id);
     Ok(StatusCode::NO_CONTENT)
 }

@@ -22,7 +22,6 @@
 //! | `/handshake/{stream_id}/{secret}`, `…/events` | the page of a key handshake, and its state |
 //! | `/verify/{session_id}/{secret}`, `…/events` | the page of a verification session, and its state |
 //! | `/verify/{session_id}/{secret}/start` | begins the check of a provider (POST) |
-//! | `/approve` and below | payments waiting for an operator (`approvals`), if there are approvers |
 //! | `/console` and below | the console of operators (`console`) |
 //! | `/verify/return` | where the provider redirects the browser |
 //! | `/pages/none` | the "not found" page, for browsers that request an unknown path |
@@ -35,7 +34,6 @@ mod account;
 mod age_provider_redirect;
 mod age_verification;
 mod amounts;
-mod approvals;
 mod assets;
 mod browser;
 mod console;
@@ -46,7 +44,6 @@ mod lnurl_pay;
 mod login;
 mod login_methods;
 mod login_page_request;
-mod operators;
 mod page;
 mod passkey;
 mod payment;
@@ -68,14 +65,12 @@ use axum::routing::{get, post};
 use usher_engine::{Engine, HandshakeView, PaymentView, RefundView, VerificationView};
 use usher_page_layout::{PageRunner, preflight, run_changes, run_to_end};
 
-use self::operators::area::Area;
-use self::operators::state::OperatorsState;
+use self::console::OperatorsState;
 use self::state::PagesState;
 
 pub use self::browser::{cookie, login_cookie_name, login_cookies};
+pub use self::console::{OperatorOptions, session_cookie, session_secret};
 pub use self::link::typed_amount;
-pub use self::operators::OperatorOptions;
-pub use self::operators::state::{session_cookie, session_secret};
 pub use self::page::not_available;
 pub use self::state::PagesOptions;
 
@@ -91,8 +86,7 @@ pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
     let to_end = from_fn_with_state(runner.clone(), run_to_end);
     let networks = operators.console.clone();
     let operators = OperatorsState::new(state.clone(), operators);
-    let console = networks.map(|networks| console::router(operators.of(Area::Console), networks, runner.clone()));
-    let approvals = approvals::router(operators, runner.clone());
+    let console = networks.map(|networks| console::router(operators, networks, runner.clone()));
     home.route("/login/{stream_id}/{secret}", get(login::show).route_layer(to_end.clone()).post(login::enter))
         .route("/login/{stream_id}/{secret}/events", get(login::events))
         .route("/login/{stream_id}/{secret}/extension", post(login::prove))
@@ -120,7 +114,6 @@ pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
         .route("/pages/assets/page.js", get(assets::page_script))
         .route("/pages/assets/passkey.js", get(assets::passkey_script))
         .with_state(state)
-        .merge(approvals)
         .merge(console.unwrap_or_default())
         .layer(from_fn_with_state(runner, run_changes))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))

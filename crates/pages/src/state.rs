@@ -11,8 +11,8 @@ use usher_engine::ports::Directory;
 use usher_engine::{Engine, StreamId};
 use usher_page_layout::Site;
 
+use crate::console::OperatorOptions;
 use crate::login_methods::OfferedMethods;
-use crate::operators::OperatorOptions;
 
 /// Options of the pages.
 #[derive(Clone)]
@@ -28,7 +28,7 @@ pub struct PagesOptions {
     pub has_lightning_address: bool,
     /// Where users find the service's app, as the page at `/` says.
     pub app: Option<Url>,
-    /// The pages of operators.
+    /// The console.
     pub operators: OperatorOptions,
     /// Where requests that change something run.
     pub tasks: TaskTracker,

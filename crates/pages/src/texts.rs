@@ -21,15 +21,3 @@ impl Texts {
         self.left_when_loaded(format_args!("{}:{:02}", seconds / 60, seconds % 60))
     }
 }
-
-impl ApprovalsTexts {
-    /// A duration, past or future.
-    pub(crate) fn duration(&self, duration: Duration) -> String {
-        let minutes = duration.as_secs() / 60;
-        match (minutes / 60, minutes % 60) {
-            (0, 0) => self.less_than_a_minute.to_owned(),
-            (0, minutes) => self.minutes(minutes),
-            (hours, minutes) => self.hours(hours, minutes),
-        }
-    }
-}

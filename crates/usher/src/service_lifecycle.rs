@@ -157,7 +157,9 @@ impl Service {
         .map_err(profile_directory::failed)?;
         let site = site(config, &mode, pages_url.clone(), directory.clone(), http.tasks.clone())?;
         let operators = config.console.operators.operators().to_vec();
-        let operators = Operators::load(operators, store.clone(), Arc::clone(&clock), Arc::clone(&randomness)).await?;
+        let approvers = config.wallet.approvers.keys().to_vec();
+        let operators =
+            Operators::load(operators, approvers, store.clone(), Arc::clone(&clock), Arc::clone(&randomness)).await?;
         let keys = KeyRing::load(store.clone(), operators, Arc::clone(&clock), Arc::clone(&randomness)).await?;
         operations.tasks.spawn(Arc::clone(&keys).run(operations.stop.clone()));
         let console = config.console.enabled.then(|| config.console.networks.networks().to_vec());

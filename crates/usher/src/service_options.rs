@@ -71,7 +71,6 @@ pub(crate) fn engine_options(config: &Config, identity: &Identity, pages_url: &s
             look_ups_per_second: config.wallet.lookups_per_second.get(),
             records_kept: Duration::from_secs(config.payments.records_days.get() * 24 * 60 * 60),
             has_lightning_address: config.payments.lightning_address,
-            approvers: config.wallet.approvers.keys().to_vec(),
             spending: SpendingRules {
                 daily_budget: config.wallet.daily_budget_millisats.map(BoundedInteger::get),
                 max_fee_percent: config.wallet.max_fee_percent.get(),

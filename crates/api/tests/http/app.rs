@@ -156,6 +156,8 @@ pub const CONSOLE: &str = "https://usher.example";
 pub const VIEWER: u8 = 61;
 pub const SUPPORT: u8 = 62;
 pub const ADMIN: u8 = 63;
+/// In `wallet.approvers`, without a role.
+pub const APPROVER: u8 = 64;
 
 fn console_options(networks: Vec<ipnet::IpNet>) -> ConsoleOptions {
     let cookie = |headers: &http::HeaderMap| {
@@ -211,7 +213,9 @@ impl Builder {
         let (of_ring, randomness) = (Arc::clone(&clock) as Arc<dyn Clock>, Arc::new(OsRandomness));
         let operators = [(VIEWER, Role::Viewer), (SUPPORT, Role::Support), (ADMIN, Role::Admin)];
         let operators = operators.map(|(n, role)| Operator { key: key(n), name: role.as_str().to_owned(), role });
-        let operators = Operators::load(operators.into(), sqlite.clone(), of_ring.clone(), randomness.clone());
+        let approvers = vec![key(APPROVER), key(ADMIN)];
+        let operators =
+            Operators::load(operators.into(), approvers, sqlite.clone(), of_ring.clone(), randomness.clone());
         let ring = KeyRing::load(sqlite.clone(), operators.await.unwrap(), of_ring, randomness).await.unwrap();
         tasks.spawn(Arc::clone(&ring).run(stop.clone()));
         let state = ApiState::new(ApiParts {

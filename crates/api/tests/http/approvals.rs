@@ -53,7 +53,7 @@ async fn a_second_key_decides_and_the_audit_log_says_who() {
     let created: Value = list.body["approvals"][0].clone();
     let expected = json!({
         "stream_id": first, "kind": "on_chain", "amount_millisats": 5_000_000, "max_fee_millisats": 282_000,
-        "address": ADDRESS, "requested_by": shop.id, "requested_at": created["requested_at"],
+        "address": ADDRESS, "requested_by": shop.id, "key_name": "test", "requested_at": created["requested_at"],
         "expires_at": created["expires_at"],
     });
     assert_eq!(created, expected);

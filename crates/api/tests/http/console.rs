@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use usher_engine::access::{AcceptError, Role};
 use usher_testing::ports::MINT;
 
-use crate::app::{ADMIN, CONSOLE, SUPPORT, TOKEN, TestApp, VIEWER, key, read, stream_of, within};
+use crate::app::{ADMIN, APPROVER, CONSOLE, SUPPORT, TOKEN, TestApp, VIEWER, key, read, stream_of, within};
 use crate::lightning_node;
 
 const STREAM: &str = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11";
@@ -85,11 +85,7 @@ async fn session_reaches_the_routes_of_the_api_under_the_operators_name() {
 
 #[tokio::test]
 async fn roles_may_do_what_they_are_for() {
-    let app = TestApp::with(|of| {
-        of.lightning = Some(lightning_node::backend());
-        of.options.payments.approvers = vec![key(VIEWER)];
-    })
-    .await;
+    let app = TestApp::with(|of| of.lightning = Some(lightning_node::backend())).await;
     let [viewer, support, admin] = [VIEWER, SUPPORT, ADMIN].map(|operator| Browser::log_in(&app, operator));
     let link = json!({ "amount": 5_000, "description": "Coffee" });
     let new_key = json!({ "name": "shop", "scopes": ["login"] });
@@ -132,7 +128,7 @@ async fn roles_may_do_what_they_are_for() {
         ("POST", "/keys", new_key, [no, no, (200, "")]),
         // An administrator does not become an approver by a detour.
         ("POST", "/keys", approver, [no, no, (422, "invalid_request")]),
-        ("POST", &approval, approve, [(404, "approval_not_found"), no, no]),
+        ("POST", &approval, approve, [no, no, (404, "approval_not_found")]),
         ("POST", "/invoices/pay", json!({}), [no, no, (422, "invalid_request")]),
     ] {
         for (browser, (status, code)) in [&viewer, &support, &admin].into_iter().zip(expected) {
@@ -147,6 +143,66 @@ async fn roles_may_do_what_they_are_for() {
     .await;
     let support = Browser::log_in(&app, SUPPORT);
     assert_eq!(support.outcome("POST", &refund, json!({})).await, outcome(404, "stream_not_found"), "within the limit");
+}
+
+/// A person in `wallet.approvers`, without a role or with one, decides about what others have asked for, and by that alone sees
+/// nothing else.
+#[tokio::test]
+async fn approvers_decide_about_requests_of_others_and_without_a_role_see_nothing_else() {
+    let app = TestApp::with(|of| {
+        of.lightning = Some(lightning_node::backend());
+        of.options.payments.spending.approval_above = Some(0);
+    })
+    .await;
+    let [viewer, admin, approver] = [VIEWER, ADMIN, APPROVER].map(|operator| Browser::log_in(&app, operator));
+    let asked = async |browser: &Browser<'_>| {
+        let body = json!({ "address": "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080", "amount": 5_000_000 });
+        let (status, started) = browser.call("POST", "/wallet/send", body).await;
+        assert_eq!(status, 200, "{started}");
+        stream_of(&started)
+    };
+    let (first, second) = (asked(&admin).await, asked(&admin).await);
+    let decide = async |browser: &Browser<'_>, stream: &str, decision: &str| {
+        browser.outcome("POST", &format!("/approvals/{stream}"), json!({ "decision": decision })).await
+    };
+    let session = approver.session().await.1;
+    let name = &key(APPROVER).to_hex()[..16];
+    let shown = ["name", "role", "approver", "scopes"].map(|field| session[field].clone());
+    assert_eq!(json!(shown), json!([name, null, true, ["approvals"]]));
+    for browser in [&viewer, &admin, &approver] {
+        let (status, list) = browser.call("GET", "/approvals", Value::Null).await;
+        let by = list["approvals"].as_array().unwrap().iter().map(|one| &one["requested_by"]).collect::<Vec<_>>();
+        assert_eq!((status, by), (200, vec!["operator:admin"; 2]));
+    }
+    let no = outcome(403, "role_not_allowed");
+    let user = format!("/users/{}", key(9).to_hex());
+    for path in
+        ["/payments", "/events", "/settings", "/operators", "/keys", "/audit", "/summary", "/health/ready", &user]
+    {
+        assert_eq!(approver.outcome("GET", path, Value::Null).await, no, "{path}");
+    }
+    for (path, body) in
+        [("/payment-links", json!({})), ("/wallet/send", json!({})), ("/operators/invitations", json!({}))]
+    {
+        assert_eq!(approver.outcome("POST", path, body).await, no, "{path}");
+    }
+    assert_eq!(decide(&viewer, &first, "decline").await, no, "no approver");
+    assert_eq!(decide(&admin, &first, "approve").await, outcome(403, "own_request"));
+    app.clock.turn(Duration::from_secs(301));
+    assert_eq!(decide(&approver, &first, "approve").await, outcome(403, "step_up_required"));
+    let approver = Browser::log_in(&app, APPROVER);
+    assert_eq!(decide(&approver, &first, "approve").await, outcome(200, ""));
+    assert_eq!(decide(&approver, &first, "decline").await, outcome(404, "approval_not_found"));
+    let fresh = Browser::log_in(&app, ADMIN);
+    assert_eq!(decide(&fresh, &second, "decline").await, outcome(200, ""), "one's own can be declined");
+
+    let entries = app.read("/audit?limit=1000").await["entries"].as_array().unwrap().clone();
+    let decided = entries.iter().filter(|entry| entry["action"] == "decideApproval" && entry["outcome"] == "ok");
+    let decided =
+        decided.map(|entry| json!([entry["actor"], entry["details"]["decision"], entry["details"]["stream_id"]]));
+    let expected =
+        [json!([format!("operator:{name}"), "approve", first]), json!(["operator:admin", "decline", second])];
+    assert_eq!(decided.collect::<Vec<_>>(), expected);
 }
 
 #[tokio::test]
@@ -209,7 +265,7 @@ async fn requests_from_elsewhere_change_and_read_nothing() {
     for path in ["/payments", "/events", "/console/../payments"] {
         assert_eq!(read(admin.request("GET", path)).await.0, 401, "{path}");
     }
-    // Somebody who logs in without a role, as approvers may be.
+    // Whose role was removed.
     let stranger = Browser::log_in(&app, 99);
     assert_eq!(stranger.session().await.0, 401);
 }
@@ -223,7 +279,7 @@ async fn operator_sees_and_ends_sessions_and_a_stream_ends_with_its_own() {
     let (status, session) = admin.session().await;
     assert_eq!(status, 200);
     let shown = ["name", "key", "role", "approver", "service", "currency", "test_mode", "version"];
-    let expected = json!(["admin", key(ADMIN).to_hex(), "admin", false, "Bar Seven", null, true, "1.2.3"]);
+    let expected = json!(["admin", key(ADMIN).to_hex(), "admin", true, "Bar Seven", null, true, "1.2.3"]);
     assert_eq!(json!(shown.map(|field| session[field].clone())), expected);
     let began = session["sessions"][0]["began_at"].as_u64().unwrap();
     assert_eq!((&session["step_up_until"], &session["expires_at"]), (&json!(began + 300), &json!(began + 1_801)));

@@ -13,7 +13,8 @@ mod validity;
 
 pub use key_error::KeyError;
 pub use operator_sessions::{LONGEST_SESSION, OpenSession, OperatorSessions, SessionView};
-pub use operators::{AcceptError, Invitation, MAX_OPERATOR_NAME, Operator, Operators, is_operator_name, operator_id};
+pub use operators::{AcceptError, ConsoleUser, Invitation, MAX_OPERATOR_NAME, Operator, Operators};
+pub use operators::{is_operator_name, operator_id};
 pub use ring::{AcceptedSecret, KeyRing, KeyView, MAX_KEYS, MAX_OVERLAP, NewSecret, OperatorClient};
 pub use role::Role;
 pub use scope::Scope;

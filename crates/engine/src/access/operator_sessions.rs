@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
-use hmac::{Hmac, Mac as _};
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
@@ -36,7 +35,6 @@ struct Session {
     /// On the monotonic clock, as `used`.
     began: Duration,
     used: Duration,
-    note: Option<String>,
     /// Cancelled at its end.
     ended: CancellationToken,
 }
@@ -57,8 +55,6 @@ pub struct SessionView {
 pub struct OpenSession {
     /// Who has logged in.
     pub operator: PublicKey,
-    /// A message that the next page shows.
-    pub note: Option<String>,
     /// Names it to its operator.
     pub id: String,
     /// Until when it lasts without further use.
@@ -82,7 +78,7 @@ impl OperatorSessions {
         let secret = new_secret(&*self.randomness);
         let now = self.clock.monotonic();
         let ended = CancellationToken::new();
-        let session = Session { operator, began: now, used: now, note: None, ended };
+        let session = Session { operator, began: now, used: now, ended };
         // Displaces another session of the operator.
         let displaced = self.open.lock().take(hash(&secret), &Holder::key(&operator.to_hex()), session, now);
         displaced.unwrap_or_default().into_iter().for_each(|(_, session)| session.ended.cancel());
@@ -118,7 +114,6 @@ impl OperatorSessions {
         let fresh = session.began.saturating_add(FRESH);
         Some(OpenSession {
             operator: session.operator,
-            note: session.note.clone(),
             id: id_of(&hash),
             expires_at: after(idle.min(session.began.saturating_add(LONGEST_SESSION))),
             fresh_until: if fresh > now { after(fresh) } else { self.at(fresh) },
@@ -141,13 +136,6 @@ impl OperatorSessions {
             used_at: self.at(session.used),
         };
         own.into_iter().map(view).collect()
-    }
-
-    /// Sets the message that the next page shows.
-    pub fn note(&self, session: &OpenSession, note: String) {
-        if let Some(session) = self.open.lock().get_mut(&hash(&session.secret)) {
-            session.note = Some(note);
-        }
     }
 
     /// Ends the session with this secret.
@@ -190,29 +178,9 @@ impl OperatorSessions {
 }
 
 impl OpenSession {
-    /// The token of a form of this session with this purpose. It does not reveal the session's secret.
-    pub fn form_token(&self, does: &str) -> String {
-        BASE64URL.encode(self.authenticate(does).finalize().into_bytes())
-    }
-
-    /// Whether this is the token of such a form; compared in constant time.
-    pub fn is_form_token(&self, does: &str, token: &str) -> bool {
-        BASE64URL.decode(token).is_ok_and(|token| self.authenticate(does).verify_slice(&token).is_ok())
-    }
-
     /// Ends the session.
     pub fn end(self, sessions: &OperatorSessions) {
         sessions.end(&self.secret);
-    }
-
-    fn authenticate(&self, does: &str) -> Hmac<Sha256> {
-        let mut key = hmac::digest::Key::<Hmac<Sha256>>::default();
-        let (start, _) = key.split_at_mut(32);
-        // A different hash from the stored one.
-        start.copy_from_slice(&Sha256::digest(format!("usher: forms of {}", self.secret)));
-        let mut mac = Hmac::<Sha256>::new(&key);
-        mac.update(does.as_bytes());
-        mac
     }
 }
 
@@ -305,18 +273,5 @@ mod tests {
         assert_eq!(others.iter().filter(|secret| sessions.use_session(secret).is_some()).count(), 6);
         sessions.use_session(&first).unwrap().end(&sessions);
         assert!(sessions.use_session(&first).is_none());
-    }
-
-    #[test]
-    fn token_is_of_one_session_and_one_form() {
-        let (_, sessions) = sessions();
-        let open = |secret: &str| sessions.find(secret).unwrap();
-        let (one, other) = (open(&sessions.begin(operator(1))), open(&sessions.begin(operator(1))));
-        let token = one.form_token("approve 1");
-        assert!(one.is_form_token("approve 1", &token));
-        assert!(!one.is_form_token("approve 2", &token) && !other.is_form_token("approve 1", &token));
-        for wrong in ["", "x", &one.secret, &token[1..]] {
-            assert!(!one.is_form_token("approve 1", wrong));
-        }
     }
 }

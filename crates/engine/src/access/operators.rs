@@ -1,5 +1,6 @@
-//! Operators: people who use the console. Some are in the configuration (`console.operators`); the others have accepted an
-//! invitation, and are stored.
+//! People who use the console: operators, and those who approve payments. Some operators are in the configuration
+//! (`console.operators`); the others have accepted an invitation, and are stored. Approvers are in the configuration alone
+//! (`wallet.approvers`), and need not be operators.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +28,7 @@ const INVITATION_TTL: Duration = Duration::from_secs(3600);
 /// The setting with the stored operators and the invitations.
 const SETTING: &str = "console.operators";
 
-/// A person who uses the console.
+/// A person who works with the console.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operator {
     /// The key that they log in with.
@@ -44,6 +45,26 @@ impl Operator {
         operator_id(&self.key)
     }
 
+    /// Their name in the audit log.
+    pub fn actor(&self) -> String {
+        format!("operator:{}", self.name)
+    }
+}
+
+/// Somebody who may log in to the console.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConsoleUser {
+    /// The key that they log in with.
+    pub key: PublicKey,
+    /// The operator's name; of an approver without a role, the start of the key.
+    pub name: String,
+    /// The operator's role. `None`: they only approve payments.
+    pub role: Option<Role>,
+    /// Whether they may approve payments.
+    pub is_approver: bool,
+}
+
+impl ConsoleUser {
     /// Their name in the audit log.
     pub fn actor(&self) -> String {
         format!("operator:{}", self.name)
@@ -105,6 +126,7 @@ struct Stored {
 /// The operators of the service, and their sessions.
 pub struct Operators {
     configured: Vec<Operator>,
+    approvers: Vec<PublicKey>,
     stored: RwLock<Stored>,
     /// Held while a change is stored.
     changing: Mutex<()>,
@@ -115,12 +137,13 @@ pub struct Operators {
 }
 
 impl Operators {
-    /// Loads the stored operators, to which it adds the configured ones.
+    /// Loads the stored operators, to which it adds the configured ones and the approvers.
     ///
     /// # Errors
     /// [`StoreError`].
     pub async fn load(
         configured: Vec<Operator>,
+        approvers: Vec<PublicKey>,
         store: Arc<dyn SettingStore>,
         clock: Arc<dyn Clock>,
         randomness: Arc<dyn Randomness>,
@@ -132,7 +155,7 @@ impl Operators {
         });
         let sessions = OperatorSessions::new(Arc::clone(&clock), Arc::clone(&randomness));
         let stored = RwLock::new(stored.unwrap_or_default());
-        Ok(Self { configured, stored, changing: Mutex::new(()), store, clock, randomness, sessions })
+        Ok(Self { configured, approvers, stored, changing: Mutex::new(()), store, clock, randomness, sessions })
     }
 
     /// The sessions of operators, and of those who approve payments.
@@ -145,6 +168,17 @@ impl Operators {
         let stored = self.stored.read();
         let configured = self.configured.iter().map(|operator| (operator.clone(), true));
         configured.chain(stored.operators.iter().map(|operator| (operator.clone(), false))).collect()
+    }
+
+    /// Who this key is in the console, if its holder may log in there.
+    pub fn user(&self, key: &PublicKey) -> Option<ConsoleUser> {
+        let is_approver = self.approvers.contains(key);
+        let (name, role) = match self.find(key) {
+            Some(operator) => (operator.name, Some(operator.role)),
+            None if is_approver => (key.to_hex().chars().take(16).collect(), None),
+            None => return None,
+        };
+        Some(ConsoleUser { key: *key, name, role, is_approver })
     }
 
     /// The operator with this key.

@@ -14,7 +14,7 @@ use usher_protocol::text;
 use super::secret::digest_of;
 use super::terms::MAX_NAME;
 use super::validity::End;
-use super::{KeyError, KeySecret, NewKeyRequest, OpenSession, Operator, Operators, Scope, Terms};
+use super::{ConsoleUser, KeyError, KeySecret, NewKeyRequest, OpenSession, Operators, Role, Scope, Terms, operator_id};
 use crate::ports::{Clock, KeyId, KeyStore, Randomness, SecretDigest, StoreError, StoredKey};
 use crate::{FieldErrors, Origin, Requester, UnixMillis};
 
@@ -81,11 +81,9 @@ pub struct AcceptedSecret {
 #[derive(Debug)]
 pub struct OperatorClient {
     /// Who it is.
-    pub operator: Operator,
+    pub user: ConsoleUser,
     /// Their session.
     pub session: OpenSession,
-    /// Whether they may approve payments.
-    pub is_approver: bool,
 }
 
 /// A key without its secrets.
@@ -117,9 +115,9 @@ pub struct NewSecret {
 impl AcceptedSecret {
     /// The session of an operator, as a key with the operator's rights that ends with the session.
     pub fn of_operator(client: OperatorClient) -> Self {
-        let OperatorClient { operator, session, is_approver } = &client;
-        let mut scopes: BTreeSet<_> = operator.role.scopes().into_iter().collect();
-        scopes.extend(is_approver.then_some(Scope::Approvals));
+        let OperatorClient { user, session } = &client;
+        let mut scopes: BTreeSet<_> = user.role.into_iter().flat_map(Role::scopes).collect();
+        scopes.extend(user.is_approver.then_some(Scope::Approvals));
         let secret = Secret {
             digest: SecretDigest([0; 32]),
             until: None,
@@ -129,8 +127,8 @@ impl AcceptedSecret {
         };
         let secret = Arc::new(secret);
         let key = Key {
-            id: operator.id(),
-            terms: Arc::new(Terms::of_operator(operator, scopes)),
+            id: operator_id(&user.key),
+            terms: Arc::new(Terms::of_user(user, scopes)),
             created_at: UnixMillis(0),
             end: None,
             current: Arc::clone(&secret),
@@ -324,9 +322,11 @@ impl KeyRing {
         &self.operators
     }
 
-    /// The key with this origin of operations.
-    pub fn of_origin(&self, origin: Origin) -> Option<KeyId> {
-        self.keys.read().by_id.keys().copied().find(|id| id.origin() == origin)
+    /// The key with this origin of operations, and its name.
+    pub fn of_origin(&self, origin: Origin) -> Option<(KeyId, String)> {
+        let keys = self.keys.read();
+        let key = keys.by_id.values().find(|key| key.id.origin() == origin)?;
+        Some((key.id, key.terms.name.clone()))
     }
 
     /// Whether operations with this origin are of a key that was revoked, or of an operator who was removed.

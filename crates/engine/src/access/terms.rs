@@ -11,7 +11,7 @@ use utoipa::PartialSchema as _;
 use utoipa::openapi::schema::ArrayBuilder;
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema, Type};
 
-use super::{Operator, Role, Scope};
+use super::{ConsoleUser, Role, Scope};
 use crate::FieldErrors;
 use crate::request_body;
 use crate::request_body::{FieldType, Flag, Integer, Millisats, OneLine, OrDefault, UnixSeconds, field_reader};
@@ -50,7 +50,7 @@ pub struct Terms {
     /// Most requests per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_per_second: Option<NonZeroU32>,
-    /// Of an operator's session: the role.
+    /// Of an operator's session: the role; of an approver without one, the least.
     #[serde(skip)]
     pub role: Option<Role>,
 }
@@ -72,17 +72,17 @@ mod as_text {
 }
 
 impl Terms {
-    /// The permissions of an operator's session.
-    pub(super) fn of_operator(operator: &Operator, scopes: BTreeSet<Scope>) -> Self {
+    /// The permissions of a session of the console.
+    pub(super) fn of_user(user: &ConsoleUser, scopes: BTreeSet<Scope>) -> Self {
         Self {
-            name: operator.name.clone(),
+            name: user.name.clone(),
             scopes,
             expires_at: None,
             networks: Vec::new(),
             own_streams_only: false,
             daily_budget_millisats: None,
             requests_per_second: None,
-            role: Some(operator.role),
+            role: Some(user.role.unwrap_or(Role::Viewer)),
         }
     }
 

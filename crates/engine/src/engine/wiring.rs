@@ -235,7 +235,6 @@ impl Engine {
             checks: checks.clone(),
             budget,
             waiting,
-            approvers: options.payments.approvers,
             starting: RwLock::default(),
             refunding: Mutex::default(),
             payees: parts.payees,

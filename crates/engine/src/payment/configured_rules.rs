@@ -1,6 +1,5 @@
 use std::time::Duration;
 
-use usher_protocol::PublicKey;
 use usher_protocol::bolt11::Network;
 
 use super::spending_budget::SpendingRules;
@@ -20,8 +19,6 @@ pub struct PaymentRules {
     pub records_kept: Duration,
     /// Whether the service has a Lightning address (`payments.lightning_address`).
     pub has_lightning_address: bool,
-    /// Who may approve payments on the approvals page (`wallet.approvers`); if empty, there is no page.
-    pub approvers: Vec<PublicKey>,
     /// The limits of the Lightning backend's spending.
     pub spending: SpendingRules,
 }

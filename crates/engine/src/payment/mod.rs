@@ -20,7 +20,6 @@ pub(crate) mod start;
 use std::sync::Arc;
 
 use tokio::sync::{Mutex, RwLock};
-use usher_protocol::PublicKey;
 use usher_protocol::bolt11::Network;
 
 use self::approval::waiting::WaitingPayments;
@@ -43,7 +42,6 @@ pub struct Payments {
     pub(crate) checks: Arc<FieldChecks>,
     pub(crate) budget: Arc<SpendingBudget>,
     pub(crate) waiting: Arc<WaitingPayments>,
-    pub(crate) approvers: Vec<PublicKey>,
     /// Read-locked from taking an allocation of the budget to the commit of its payment.
     pub(crate) starting: RwLock<()>,
     /// Locked from summing up a payment's refunds to the commit of a further one.

@@ -1,6 +1,11 @@
 //! The console: the page that loads its program (`console/` in the repository), and what the program cannot do itself: the
 //! login, the login before a sensitive change, and invitations. Its program requests the API (`crates/api/src/console.rs`).
 //!
+//! Operators and approvers log in as users do, with a login that the app cannot see and that a cookie binds to the browser
+//! ([`BrowserLogin`](usher_engine::BrowserLogin)). A session is a secret in a cookie; only its hash is kept, in memory
+//! ([`OperatorSessions`](usher_engine::access::OperatorSessions)). Every form comes from a page of this service, verified by
+//! Fetch Metadata.
+//!
 //! | path | is |
 //! | --- | --- |
 //! | `/console` and below | the page; without a session, the login, which returns to the address |
@@ -8,9 +13,15 @@
 //! | `/console/step-up?next=…` | logs in again, and returns to `next` |
 //! | `/console/invite/{secret}` | logs in to accept an invitation |
 //! | `/console/assets/{name}` | the program and its style |
+//! | `/approve` and below | redirects to the console's approvals |
 
 mod assets;
+mod begun_logins;
+mod login;
+mod options;
+mod purpose;
 mod shell;
+mod state;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -24,10 +35,12 @@ use ipnet::IpNet;
 use usher_engine::PageRequestSource;
 use usher_page_layout::{PageRunner, run_to_end};
 
-use crate::operators::login;
-use crate::operators::state::OperatorsState;
 use crate::page;
 use crate::visit::Visit;
+
+pub use self::options::OperatorOptions;
+pub(crate) use self::state::OperatorsState;
+pub use self::state::{session_cookie, session_secret};
 
 #[derive(Clone)]
 struct Admission {
@@ -47,6 +60,8 @@ pub(crate) fn router(state: OperatorsState, networks: Vec<IpNet>, runner: PageRu
         .route("/console/step-up", get(shell::step_up))
         .route("/console/invite/{secret}", get(shell::invite))
         .route("/console/assets/{name}", get(assets::show))
+        .route("/approve", get(shell::approvals))
+        .route("/approve/{*path}", get(shell::approvals))
         .with_state(state)
         .layer(from_fn_with_state(admission, admit))
 }

@@ -6,12 +6,13 @@ use axum::response::{Html, IntoResponse as _, Response};
 use http::header::CONTENT_SECURITY_POLICY;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use serde::Deserialize;
+use usher_engine::StreamId;
 
 use super::assets::{SCRIPT, STYLE};
+use super::login::{self, LoggedOut};
+use super::purpose::Purpose;
+use super::state::OperatorsState;
 use crate::browser::{FetchInitiator, fetch_initiator};
-use crate::operators::login::{self, LoggedOut};
-use crate::operators::purpose::Purpose;
-use crate::operators::state::OperatorsState;
 use crate::page;
 use crate::visit::Visit;
 
@@ -69,6 +70,14 @@ pub(super) async fn show(
             StatusCode::SERVICE_UNAVAILABLE.into_response()
         }
     }
+}
+
+/// `GET /approve` and below: where approvals once had pages of their own, to which messages still lead.
+pub(super) async fn approvals(State(state): State<OperatorsState>, uri: Uri) -> Response {
+    let below = uri.path().split_once("/approve/").map_or("", |(_, below)| below);
+    let payment = below.split('/').next().and_then(|id| id.parse::<StreamId>().ok());
+    let payment = payment.map(|id| format!("/{id}")).unwrap_or_default();
+    page::see_other(&format!("{}/approvals{payment}", state.path()))
 }
 
 #[derive(Deserialize)]

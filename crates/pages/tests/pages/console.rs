@@ -1,21 +1,68 @@
 //! The page of the console, its login, and invitations.
 
-use http::HeaderMap;
-use usher_engine::PageRequestSource;
-use usher_engine::access::{Role, operator_id};
-use usher_testing::ports::invoice;
+use std::time::Duration;
 
-use crate::approvals::{OWN, audited, confirmation, cookie, form, inner, location, waiting, with_source};
-use crate::fixture::{NOW, Pages, keys};
-use crate::login::{get, proof, prove, sign};
+use axum::body::Body;
+use http::{HeaderMap, Request};
+use serde_json::{Value, json};
+use usher_engine::access::Role;
+use usher_engine::{BrowserLogin, ClientNetwork, PageRequestSource, ShownStream, StreamId};
+
+use crate::fixture::{Pages, URL, from, keys, network};
+use crate::login::{get, post, proof, prove, sign};
+
+/// The origin of the fixture's URL.
+const ORIGIN: &str = "https://shop.example";
+
+/// What a browser says of a form of the service's own pages.
+const OWN: [(&str, &str); 3] = [("sec-fetch-site", "same-origin"), ("sec-fetch-dest", "document"), ("origin", ORIGIN)];
+
+fn form(path: &str, cookie: Option<&str>, headers: &[(&str, &str)], body: &str) -> Request<Body> {
+    let request = Request::post(path).header("content-type", "application/x-www-form-urlencoded");
+    let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+    let request = cookie.into_iter().fold(request, |request, cookie| request.header("cookie", cookie));
+    with_source(request.body(Body::from(body.to_owned())).unwrap())
+}
+
+pub(crate) fn with_source(mut request: Request<Body>) -> Request<Body> {
+    let source = PageRequestSource { address: "192.0.2.7".to_owned(), request_id: "request-1".to_owned() };
+    request.extensions_mut().insert(source);
+    request
+}
+
+fn location(headers: &HeaderMap) -> String {
+    headers["location"].to_str().unwrap().to_owned()
+}
+
+/// As a proxy that serves the pages below a path passes it on.
+fn inner(address: &str) -> String {
+    address.strip_prefix(URL).or_else(|| address.strip_prefix("/usher")).unwrap().to_owned()
+}
+
+fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
+    let cookies = headers.get_all("set-cookie").iter().map(|cookie| cookie.to_str().unwrap());
+    let cookie = cookies.map(|cookie| cookie.split(';').next().unwrap()).find(|cookie| cookie.starts_with(name));
+    cookie.map(str::to_owned)
+}
+
+/// Actor, action, outcome and details of each entry of the audit log.
+async fn audited(pages: &Pages) -> Vec<(String, String, String, Value)> {
+    let entries = pages.engine.audit().entries(0, 1_000).await.unwrap();
+    let entry = |entry: usher_engine::ports::AuditEntry| {
+        let record = entry.record;
+        assert_eq!((record.address.as_str(), record.request_id.as_str()), ("192.0.2.7", "request-1"));
+        (record.actor, record.action, record.outcome, serde_json::from_str(&record.details).unwrap())
+    };
+    entries.into_iter().map(entry).collect()
+}
 
 /// A request from a network that may use the console.
 async fn open(pages: &Pages, path: &str, session: Option<&str>) -> (u16, HeaderMap, String) {
     pages.send(with_source(get(path, session))).await
 }
 
-/// Logs in with this key by a form of a page of the console; the response of the return.
-async fn log_in(pages: &Pages, page: &str, session: Option<&str>, key: u8) -> (u16, HeaderMap, String) {
+/// Begins a login by the form of a page of the console, and completes it with this key: the login's cookie and its page.
+async fn complete_login(pages: &Pages, page: &str, session: Option<&str>, key: u8) -> (String, String) {
     let (_, _, html) = open(pages, page, session).await;
     let fields = html.split("<input type=\"hidden\" ").skip(1).map(|field| {
         let part = |name: &str| field.split(&format!("{name}=\"")).nth(1).unwrap().split('"').next().unwrap();
@@ -29,8 +76,19 @@ async fn log_in(pages: &Pages, page: &str, session: Option<&str>, key: u8) -> (u
     let html = pages.send(get(&at, Some(&login))).await.2;
     assert!(html.contains("Log in to Console"), "{html}");
     assert_eq!(prove(pages, &at, &login, sign(&keys(key), &proof(&html))).await, 204);
+    (login, at)
+}
+
+/// Logs in with this key by a form of a page of the console; the response of the return.
+async fn log_in(pages: &Pages, page: &str, session: Option<&str>, key: u8) -> (u16, HeaderMap, String) {
+    let (login, _) = complete_login(pages, page, session, key).await;
     let cookies = session.map_or_else(|| login.clone(), |session| format!("{session}; {login}"));
     open(pages, "/console/return", Some(&cookies)).await
+}
+
+/// The cookie of a new session of this key.
+pub(crate) async fn log_in_as(pages: &Pages, key: u8) -> String {
+    session(&log_in(pages, "/console", None, key).await.1).unwrap()
 }
 
 fn session(headers: &HeaderMap) -> Option<String> {
@@ -84,7 +142,7 @@ async fn operator_logs_in_and_returns_to_the_address() {
 #[tokio::test]
 async fn step_up_begins_another_session_in_place_of_the_first() {
     let pages = Pages::start(None).await;
-    let first = session(&log_in(&pages, "/console", None, 23).await.1).unwrap();
+    let first = log_in_as(&pages, 23).await;
     let step_up = "/console/step-up?next=%2Fusher%2Fconsole%2Fwallet";
     let (status, headers, _) = log_in(&pages, step_up, Some(&first), 23).await;
     assert_eq!((status, location(&headers)), (303, "/usher/console/wallet".to_owned()));
@@ -147,16 +205,152 @@ async fn console_is_hidden_from_other_networks() {
     }
 }
 
-/// An administrator who may also approve approves nothing that they have asked for, on no page.
 #[tokio::test]
-async fn operator_approves_no_own_request() {
-    let pages = Pages::start_approving(&[keys(23).public_key()]).await;
-    let own = session(&log_in(&pages, "/console", None, 23).await.1).unwrap();
-    let origin = operator_id(&keys(23).public_key()).origin();
-    let requester = usher_testing::ports::api_key(origin.0, |_| {});
-    let stream = crate::approvals::ask_for(&pages, &requester, invoice(78, 0, 5_000, NOW.secs(), 6 * 3600)).await;
-    let body = confirmation(&pages, &own, stream, "approve").await;
-    let (status, _, html) = pages.send(form(&format!("/approve/{stream}/approve"), Some(&own), &OWN, &body)).await;
-    assert!(status == 403 && html.contains("Somebody else has to approve it"), "{html}");
-    assert_eq!(waiting(&pages).await.len(), 1);
+async fn approver_logs_in_without_a_role() {
+    let pages = Pages::start(None).await;
+    let (status, headers, _) = log_in(&pages, "/console/approvals", None, 21).await;
+    assert_eq!((status, location(&headers).as_str()), (303, "/usher/console/approvals"));
+    let own = session(&headers).unwrap();
+    let attributes = format!("{own}; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure");
+    assert!(headers.get_all("set-cookie").iter().any(|cookie| *cookie == attributes), "{headers:?}");
+    assert!(open(&pages, "/console/approvals", Some(&own)).await.2.contains("app-"));
+    let actor = format!("operator:{}", &keys(21).public_key().to_hex()[..16]);
+    assert_eq!(audited(&pages).await, [(actor, "logInToConsole".to_owned(), "ok".to_owned(), json!({}))]);
+}
+
+#[tokio::test]
+async fn former_addresses_of_approvals_lead_to_the_console() {
+    let pages = Pages::start(None).await;
+    let payment = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11";
+    for (path, expected) in [
+        ("/approve", ""),
+        ("/approve?after=x", ""),
+        ("/approve/login", ""),
+        ("/approve//evil.example", ""),
+        (&format!("/approve/{payment}"), payment),
+        (&format!("/approve/{payment}/approve"), payment),
+        (&format!("/approve/{payment}/decline?x=//evil.example"), payment),
+    ] {
+        let (status, headers, _) = open(&pages, path, None).await;
+        let expected = format!("/usher/console/approvals/{expected}");
+        assert_eq!((status, location(&headers).as_str()), (303, expected.trim_end_matches('/')), "{path}");
+    }
+    assert_eq!(pages.send(form(&format!("/approve/{payment}/approve"), None, &OWN, "")).await.0, 405);
+}
+
+/// The app gets no event of an operator's login, and the login leaves no rows.
+#[tokio::test]
+async fn login_is_no_login_of_the_app() {
+    let pages = Pages::start(None).await;
+    let streams = pages.engine.open_streams();
+    let (login, page) = complete_login(&pages, "/console", None, 23).await;
+    let id: StreamId = page.split('/').nth(2).unwrap().parse().unwrap();
+    let events = pages.engine.events().read(ShownStream::to_service(id), 0, 10).await;
+    assert!(events.is_err() || events.unwrap().events.is_empty());
+    // A click in another tab before the end.
+    let first = open(&pages, "/console/return", Some(&login)).await;
+    assert!(session(&first.1).is_some());
+    assert_eq!(pages.send(get(&page, Some(&login))).await.0, 404);
+    assert_eq!(pages.engine.open_streams(), streams);
+    // It counts once.
+    let again = open(&pages, "/console/return", Some(&login)).await;
+    assert_eq!((again.0, session(&again.1)), (303, None));
+}
+
+#[tokio::test]
+async fn other_keys_see_their_key_alone() {
+    let pages = Pages::start(None).await;
+    for n in 0..12 {
+        let (status, headers, html) = log_in(&pages, "/console", None, 30 + n).await;
+        assert_eq!((status, session(&headers)), (403, None));
+        let npub = usher_protocol::keys::npub(&keys(30 + n).public_key());
+        assert!(html.contains("This key has no access to the console") && html.contains(&npub), "{html}");
+    }
+    // Anybody can do that: not every time is recorded, and no key is.
+    let refused = ("-".to_owned(), "logInToConsole".to_owned(), "not_an_operator".to_owned(), json!({}));
+    assert_eq!(audited(&pages).await, vec![refused; 10]);
+}
+
+/// A login that another site makes an operator's browser begin.
+#[tokio::test]
+async fn forms_of_others_begin_no_login() {
+    let pages = Pages::start(None).await;
+    let foreign: [&[(&str, &str)]; 11] = [
+        &[],
+        &[("sec-fetch-dest", "document")],
+        &[("sec-fetch-site", "cross-site"), ("sec-fetch-dest", "document"), ("origin", "https://evil.example")],
+        &[("sec-fetch-site", "same-site"), ("sec-fetch-dest", "document"), ("origin", "https://users.shop.example")],
+        &[("sec-fetch-site", "none"), ("sec-fetch-dest", "document")],
+        &[("sec-fetch-site", "same-origin"), ("sec-fetch-dest", "iframe"), ("origin", ORIGIN)],
+        &[("sec-fetch-site", "same-origin"), ("sec-fetch-dest", "empty"), ("origin", ORIGIN)],
+        &[("origin", "null")],
+        &[("origin", "http://shop.example")],
+        // The same service at another name, or a name that leads here.
+        &[("host", "evil.example"), ("sec-fetch-site", "same-origin"), ("origin", "https://evil.example")],
+        &[("sec-fetch-site", "same-origin"), ("origin", ORIGIN), ("origin", "https://evil.example")],
+    ];
+    for headers in foreign {
+        let (status, answer, html) = pages.send(form("/console/login", None, headers, "")).await;
+        assert_eq!((status, answer.get("set-cookie")), (403, None), "{headers:?}");
+        assert!(html.contains("Nothing was done") && html.contains("href=\"https://shop.example/usher/console\""));
+    }
+}
+
+/// A login that was begun for something else, is another browser's, or long over.
+#[tokio::test]
+async fn other_logins_begin_no_session() {
+    let pages = Pages::start(None).await;
+    let begun = pages.engine.logins().start_in_browser(BrowserLogin {
+        client_name: "Corner Shop".to_owned(),
+        continue_url: format!("{URL}/oauth/login-return?request=x"),
+        network: ClientNetwork::Loopback,
+        is_of_operator: false,
+    });
+    let begun = begun.await.unwrap();
+    let cookie_of_shop = format!("__Host-usher_login_{}={}", begun.stream_id, begun.browser);
+    let page = inner(&begun.page_url);
+    let html = pages.send(get(&page, Some(&cookie_of_shop))).await.2;
+    prove(&pages, &page, &cookie_of_shop, sign(&keys(23), &proof(&html))).await;
+    let (login, _) = complete_login(&pages, "/console", None, 23).await;
+    let (id, _) = login.split_once('=').unwrap();
+    let in_a_frame = Request::get("/console/return").header("sec-fetch-dest", "iframe").header("cookie", &login);
+    assert_eq!(pages.send(with_source(in_a_frame.body(Body::empty()).unwrap())).await.0, 503);
+    for cookies in [cookie_of_shop.clone(), format!("{id}=x"), format!("{id}={}", begun.browser)] {
+        let (status, headers, _) = open(&pages, "/console/return", Some(&cookies)).await;
+        assert_eq!((status, session(&headers)), (303, None), "{cookies}");
+    }
+    assert_eq!(pages.send(get(&page, Some(&cookie_of_shop))).await.0, 200, "it is there for the shop");
+    pages.clock.turn(Duration::from_secs(300));
+    let late = open(&pages, "/console/return", Some(&login)).await;
+    assert_eq!((late.0, session(&late.1)), (303, None));
+    // With a session there is nothing to log in to: the browser has come from another site without its cookie.
+    let own = log_in_as(&pages, 23).await;
+    let (status, headers, _) = pages.send(form("/console/login", Some(&own), &OWN, "")).await;
+    assert_eq!((status, location(&headers).as_str()), (303, "/usher/console"));
+}
+
+/// Anybody can begin logins and complete them: only a number of them is kept.
+#[tokio::test]
+async fn logins_of_strangers_are_bounded() {
+    let pages = Pages::start(None).await;
+    let mut begun = Vec::new();
+    let begin = || form("/console/login", None, &OWN, "");
+    for _ in 0..260 {
+        let (status, headers, _) = pages.send(from(network(1), begin())).await;
+        assert_eq!(status, 303);
+        let (cookie, page) = (cookie(&headers, "__Host-usher_login_").unwrap(), inner(&location(&headers)));
+        pages.send(post(&format!("{page}/decline"), Some(&cookie), String::new())).await;
+        begun.push((cookie, page));
+        pages.clock.turn(Duration::from_millis(200));
+    }
+    for (nth, (cookie, page)) in begun.iter().enumerate() {
+        assert_eq!(pages.send(get(page, Some(cookie))).await.0 == 200, nth >= 10, "{nth}");
+    }
+    // Too many at once are refused, and those of other addresses are not.
+    for _ in 0..60 {
+        pages.send(from(network(2), begin())).await;
+    }
+    for (number, expected) in [(2, 503), (3, 303)] {
+        assert_eq!(pages.send(from(network(number), begin())).await.0, expected, "{number}");
+    }
 }

@@ -23,7 +23,7 @@ use usher_engine::{
 };
 use usher_page_layout::{Site, SiteOptions};
 use usher_pages::{OperatorOptions, PagesOptions};
-use usher_protocol::{Keys, PublicKey, SecretKey};
+use usher_protocol::{Keys, SecretKey};
 use usher_remote_signer::{NostrRemoteSigner, RemoteSignerOptions};
 use usher_store::{SqliteOptions, SqliteStore};
 use usher_testing::ports::{self, FakeLightning, FaultyStore, ManualClock, RecordingMessenger, SeededRandomness};
@@ -40,7 +40,6 @@ pub(crate) struct PagesOf<'a> {
     pub(crate) relays: &'a [&'a str],
     /// `pages.login_methods`
     pub(crate) login_methods: Option<Vec<LoginMethod>>,
-    pub(crate) approvers: &'a [PublicKey],
     /// Whether none of its relays is connected.
     pub(crate) is_offline: bool,
 }
@@ -66,13 +65,8 @@ impl Pages {
         Self::start_as(PagesOf { service_name, age_verifier, ..PagesOf::default() }).await
     }
 
-    /// A service whose payments wait until one of these approves.
-    pub(crate) async fn start_approving(approvers: &[PublicKey]) -> Self {
-        Self::start_as(PagesOf { service_name: Some("Bar Seven"), approvers, ..PagesOf::default() }).await
-    }
-
     pub(crate) async fn start_as(of: PagesOf<'_>) -> Self {
-        let PagesOf { service_name, age_verifier, relays, login_methods, approvers, is_offline } = of;
+        let PagesOf { service_name, age_verifier, relays, login_methods, is_offline } = of;
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(&folder.path().join("test.sqlite"), SqliteOptions::default()).unwrap();
         let store = Arc::new(store);
@@ -90,10 +84,8 @@ impl Pages {
             stop.clone(),
         );
         let defaults = ports::options(keys(1).public_key());
-        let spending = SpendingRules { max_fee_percent: 1, approval_above: Some(0), ..SpendingRules::default() };
         let options = EngineOptions {
             max_open_streams: 100,
-            payments: PaymentRules { spending, approvers: approvers.to_vec(), ..defaults.payments },
             retention: Duration::from_secs(86_400),
             pages: PageRules {
                 url: URL.to_owned(),
@@ -124,8 +116,9 @@ impl Pages {
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
         let randomness = Arc::new(SeededRandomness::new(3));
         let admin = Operator { key: self::keys(23).public_key(), name: "Anna".to_owned(), role: Role::Admin };
-        let operators = Operators::load(vec![admin], store.clone(), clock.clone(), randomness.clone()).await.unwrap();
-        let keys = KeyRing::load(store, operators, clock.clone(), randomness).await.unwrap();
+        let approvers = vec![self::keys(21).public_key()];
+        let operators = Operators::load(vec![admin], approvers, store.clone(), clock.clone(), randomness.clone()).await;
+        let keys = KeyRing::load(store, operators.unwrap(), clock.clone(), randomness).await.unwrap();
         let console = Some(vec!["192.0.2.0/24".parse().unwrap()]);
         let operators = OperatorOptions { keys: Arc::clone(&keys), clock: clock.clone(), console };
         let (url, service_name) = (URL.to_owned(), service_name.map(str::to_owned));

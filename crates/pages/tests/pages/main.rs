@@ -3,7 +3,6 @@
 
 mod age_check;
 mod any_request;
-mod approvals;
 mod begin_again;
 mod browser_logins;
 mod console;

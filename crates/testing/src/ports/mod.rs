@@ -87,7 +87,6 @@ pub fn options(main_key: PublicKey) -> EngineOptions {
             look_ups_per_second: 10,
             records_kept: Duration::from_secs(3650 * 24 * 3600),
             has_lightning_address: false,
-            approvers: Vec::new(),
             spending: SpendingRules::default(),
         },
         verification: VerificationRules::default(),

@@ -19,7 +19,7 @@ use super::passkey_checks;
 use super::reader::Reader;
 use super::setting::{
     ApiToken, BoundedInteger, Currencies, DatabaseUrl, HostPort, LnBackend, Nip05, NwcUrl, PrivateKey, ProfileName,
-    RateSources, Text, VerificationProvider, WebUrl, crosses_network_in_clear, is_on_this_machine,
+    PublicKeys, RateSources, Text, VerificationProvider, WebUrl, crosses_network_in_clear, is_on_this_machine,
 };
 
 /// Seconds in a day.
@@ -135,6 +135,12 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, errors: &mut Vec<ConfigErr
         && (sources == Some(false) || !currencies.codes().contains(&shown))
     {
         note("pages.show_currency", "must be one of rates.currencies, and needs rates.sources".to_owned());
+    }
+    let approvers = reader.peek::<PublicKeys>("wallet.approvers");
+    if approvers.is_some_and(|approvers| !approvers.keys().is_empty()) && reader.peek("console.enabled") == Some(false)
+    {
+        let what = "needs console.enabled: people approve payments in the console, and programs with API keys";
+        note("wallet.approvers", what.to_owned());
     }
     lightning_address(reader, &mut note);
     embedded_lightning_checks::check(reader, &mut note);

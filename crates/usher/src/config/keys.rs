@@ -108,8 +108,8 @@ configuration! {
         /// waits until somebody else than who asked for it approves. 0: every payment waits. By default none does. See
         /// docs/approvals.md.
         approval_above_millisats: Option<BoundedInteger<0, 2100000000000000000>>;
-        /// Who may approve such payments on the page `/approve`, each as npub or as 64 hex characters. Without anybody there
-        /// is no such page; API keys with the scope `approvals` can approve in either case.
+        /// Who may approve such payments in the console (`console.enabled`), each as npub or as 64 hex characters; they see
+        /// nothing else there unless they are operators. API keys with the scope `approvals` can approve, too.
         approvers: PublicKeys = "[]";
     }
 

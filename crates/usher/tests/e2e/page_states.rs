@@ -2,7 +2,6 @@
 //!
 //! `scripts/page-shots` runs the same walk and takes pictures instead (`USHER_PAGE_SHOTS` names the folder).
 
-mod approvals;
 mod look;
 mod test_mode;
 
@@ -17,7 +16,7 @@ use usher_testing::relay::{Quirks, QuirkyRelay};
 use usher_testing::{Browser, PriceResponse, PriceServer, TcpServer};
 
 use self::look::Look;
-use crate::harness::{Api, LONG, TestUsher, has, is_for_everybody, until, wallet_for};
+use crate::harness::{Api, EXTENSION_BUTTON, LONG, TestUsher, has, is_for_everybody, until, wallet_for};
 
 /// What a page may weigh with its script, in bytes.
 const MAX_BYTES: u64 = 60_000;
@@ -345,6 +344,22 @@ async fn openid(look: &Look, fixture: &Fixture) {
     browser.until_requested(&format!("http://{app}/callback?error=access_denied")).await;
 }
 
+/// Around the console's own program.
+async fn console(look: &Look, fixture: &Fixture) {
+    let mut browser = look.browser().await;
+    browser.install_extension(&Keys::generate().secret_key().to_secret_hex()).await;
+    let page = format!("{}/console", fixture.api.base);
+    look.open(&mut browser, &page, "logged-out", "console-logged-out").await;
+    browser.open(&page).await;
+    browser.click("form button").await;
+    browser.until(&has(EXTENSION_BUTTON)).await;
+    browser.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true; })").await;
+    browser.click(EXTENSION_BUTTON).await;
+    browser.until(&has("code.notice")).await;
+    look.at(&mut browser, "console-other-key", false).await;
+    look.plain(&mut browser, &format!("{page}/invite/nothing"), "console-invitation-over").await;
+}
+
 async fn pages_of_logins(look: &Look) {
     let fixture = Fixture::start().await;
     logins(look, &fixture).await;
@@ -359,7 +374,7 @@ async fn other_pages(look: &Look) {
     payment_links(look, &fixture).await;
     age_checks(look, &fixture).await;
     other_ends(look).await;
-    approvals::walk(look).await;
+    console(look, &fixture).await;
     assert!(fixture.usher.runs());
 }
 

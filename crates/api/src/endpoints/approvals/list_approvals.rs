@@ -61,6 +61,10 @@ struct Approval {
     /// revoked since.
     #[schema(example = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")]
     requested_by: String,
+    /// The name of the API key that asked for it. Names need not be unique.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "payroll")]
+    key_name: Option<String>,
     /// When it was asked for, in Unix seconds.
     #[schema(example = 1732137600)]
     requested_at: u64,
@@ -83,12 +87,13 @@ impl Approval {
             }
             PaymentPurpose::OnChain { address: to } => address = Some(to),
         }
-        let requested_by = match payment.requested_by {
-            None => "token".to_owned(),
-            Some(origin) => {
-                let operator = || keys.operators().of_origin(origin).map(|operator| operator.actor());
-                let key = keys.of_origin(origin).map(|key| key.to_string());
-                key.or_else(operator).unwrap_or_else(|| "revoked_key".to_owned())
+        let key = payment.requested_by.and_then(|origin| keys.of_origin(origin));
+        let requested_by = match (payment.requested_by, &key) {
+            (None, _) => "token".to_owned(),
+            (Some(_), Some((key, _))) => key.to_string(),
+            (Some(origin), None) => {
+                let operator = keys.operators().of_origin(origin);
+                operator.map_or_else(|| "revoked_key".to_owned(), |operator| operator.actor())
             }
         };
         Self {
@@ -101,6 +106,7 @@ impl Approval {
             address,
             refund_of,
             requested_by,
+            key_name: key.map(|(_, name)| name),
             requested_at: payment.requested_at.secs(),
             expires_at: payment.expires_at.secs(),
         }

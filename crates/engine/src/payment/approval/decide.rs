@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use usher_protocol::PublicKey;
 use usher_protocol::text::{MAX_DESCRIPTION_CHARS, clean};
 
 use super::decision::Decision;
@@ -125,11 +124,6 @@ impl Payments {
     /// Whether payments above a limit wait for an approval (`wallet.approval_above_millisats`).
     pub fn has_approval_limit(&self) -> bool {
         self.budget.has_approval_limit()
-    }
-
-    /// Who may approve payments on the approvals page (`wallet.approvers`).
-    pub fn approvers(&self) -> &[PublicKey] {
-        &self.approvers
     }
 
     /// The number of payments waiting for an approval.

@@ -1,4 +1,4 @@
-//! The logins begun on the pages of operators. Anybody can begin one and complete it with a generated key, so the page removes them:
+//! The logins to the console. Anybody can begin one and complete it with a generated key, so the page removes them:
 //! each once its outcome was seen, and the oldest when there are too many. The engine also bounds unused logins.
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Login and log-out of operators, with the login of the service.
+//! Login of operators and approvers, with the login of the service.
 
 use std::time::Duration;
 
@@ -15,12 +15,10 @@ use usher_page_layout::Frame;
 use usher_protocol::PublicKey;
 use usher_protocol::keys::npub;
 
-use super::area::Area;
-use super::purpose::{Purpose, field};
+use super::purpose::Purpose;
 use super::state::{OperatorsState, session_secret, with_own_forms};
 use crate::browser::{FetchInitiator, fetch_initiator, is_certainly_own_form, login_cookies, shown_logins};
 use crate::login::set_cookies;
-use crate::login_page_request::other_type;
 use crate::page::{self, Next};
 use crate::texts::{Message, Texts};
 use crate::visit::Visit;
@@ -28,19 +26,20 @@ use crate::visit::Visit;
 /// How long the browser keeps a login's cookie; `login_cookies` adds an hour.
 const LIFETIME: Duration = Duration::from_secs(3600);
 
+/// The name of a login in the audit log.
+const LOG_IN: &str = "logInToConsole";
+
 /// How long after a login its outcome can begin a session, while the browser returns.
 const RETURN_WITHIN: Duration = Duration::from_secs(5 * 60);
 
-pub(crate) const LOG_OUT: &str = "log out";
-
 #[derive(Template)]
-#[template(path = "approvals_enter.html")]
+#[template(path = "console_enter.html")]
 struct EnterPage<'a> {
     frame: &'a Frame,
     texts: &'a Texts,
     heading: &'a str,
     message: &'a str,
-    /// The full key that has logged in but may not approve.
+    /// The full key that has logged in but may not enter.
     refused: Option<&'a str>,
     /// The form's target.
     action: &'a str,
@@ -51,12 +50,9 @@ struct EnterPage<'a> {
 
 /// Why there is no session.
 #[derive(Clone)]
-pub(crate) enum LoggedOut {
+pub(super) enum LoggedOut {
     /// Not logged in.
     NotYet,
-    /// The session has expired.
-    Over,
-    ByThemselves,
     /// The key that logged in may not enter.
     OtherKey(PublicKey),
     /// There is one, but not a fresh one.
@@ -65,8 +61,8 @@ pub(crate) enum LoggedOut {
     Invited(Invitation),
 }
 
-/// `POST /approve/login`, `POST /console/login`: begins a login.
-pub(crate) async fn begin(
+/// `POST /console/login`: begins a login.
+pub(super) async fn begin(
     State(state): State<OperatorsState>,
     network: Option<Extension<ClientNetwork>>,
     visit: Visit,
@@ -83,30 +79,25 @@ pub(crate) async fn begin(
     }
     // Without a server in front (tests), every client counts as loopback.
     let network = network.map_or(ClientNetwork::Loopback, |Extension(network)| network);
-    let client_name = match state.area {
-        Area::Approvals => visit.texts.approvals.client_name,
-        Area::Console => visit.texts.console.client_name,
-    };
-    match state.begin_login(client_name.to_owned(), network, purpose).await {
+    let client_name = visit.texts.console.client_name.to_owned();
+    match state.begin_login(client_name, network, purpose).await {
         Ok(started) => {
             let mut response = page::see_other(&started.page_url);
             let cookies = login_cookies(state.pages.url(), started.stream_id, &started.browser, LIFETIME, &headers);
             set_cookies(&mut response, cookies);
             response
         }
-        Err(StartError::TooManyOpen) => page::message(
-            StatusCode::SERVICE_UNAVAILABLE,
-            &visit,
-            &visit.texts.approvals.busy,
-            Next::Back(&state.path()),
-        ),
+        Err(StartError::TooManyOpen) => {
+            let busy = &visit.texts.console.busy;
+            page::message(StatusCode::SERVICE_UNAVAILABLE, &visit, busy, Next::Back(&state.path()))
+        }
         Err(StartError::Store(error)) => state.unavailable(&visit, &error),
         Err(_) => state.unavailable(&visit, &StoreError::Unexpected("a login does not start")),
     }
 }
 
-/// `GET /approve/return`, `GET /console/return`: the login's page redirects here at its end.
-pub(crate) async fn end(
+/// `GET /console/return`: the login's page redirects here at its end.
+pub(super) async fn end(
     State(state): State<OperatorsState>,
     source: Option<Extension<PageRequestSource>>,
     method: Method,
@@ -131,64 +122,34 @@ pub(crate) async fn end(
             Err(AcceptError::Store(error)) => return state.unavailable(&visit, &error),
         }
     }
-    if !state.may_enter(&key) {
+    let Some(user) = state.keys.operators().user(&key) else {
         state.record_refusal(source).await;
         return enter(&state, &visit, LoggedOut::OtherKey(key), &purpose).await;
-    }
+    };
     if let Some(former) = session_secret(state.pages.url(), &headers) {
         state.sessions().end(&former);
     }
     let secret = state.sessions().begin(key);
-    tracing::info!(operator = %state.actor(&key), area = state.area.folder(), "an operator has logged in");
-    if state.area == Area::Console {
-        state.record(state.actor(&key), source, state.area.log_in(), "ok").await;
-    }
+    tracing::info!(operator = %user.actor(), "an operator has logged in");
+    state.record(user.actor(), source, LOG_IN, "ok").await;
     let mut response = page::see_other(&purpose.path_in(&state.path()));
     set_cookies(&mut response, vec![state.session_cookie(Some(&secret))]);
     response
 }
 
-/// `POST /approve/logout`
-pub(crate) async fn log_out(
-    State(state): State<OperatorsState>,
-    visit: Visit,
-    headers: HeaderMap,
-    form: String,
-) -> Response {
-    if let Some(refused) = other_type(&headers, "application/x-www-form-urlencoded") {
-        return refused;
-    }
-    if !is_certainly_own_form(state.pages.url(), &headers) {
-        return state.foreign_form(&visit);
-    }
-    if let Some(session) = state.session(&headers) {
-        if !session.is_form_token(LOG_OUT, &field(&form, "token")) {
-            return page::see_other(&state.path());
-        }
-        session.end(state.sessions());
-    }
-    let mut response = enter(&state, &visit, LoggedOut::ByThemselves, &Purpose::default()).await;
-    set_cookies(&mut response, vec![state.session_cookie(None)]);
-    response
-}
-
 /// The page without a session, or without a fresh one.
-pub(crate) async fn enter(state: &OperatorsState, visit: &Visit, why: LoggedOut, purpose: &Purpose) -> Response {
-    let (approvals, console) = (&visit.texts.approvals, &visit.texts.console);
+pub(super) async fn enter(state: &OperatorsState, visit: &Visit, why: LoggedOut, purpose: &Purpose) -> Response {
+    let console = &visit.texts.console;
     let key = match why {
         LoggedOut::OtherKey(key) => Some(npub(&key)),
         _ => None,
     };
     let of = |status, message: &Message| (status, message.heading, message.message.to_owned());
-    let (status, heading, message) = match (why, state.area) {
-        (LoggedOut::NotYet, Area::Approvals) => (StatusCode::OK, approvals.heading, approvals.about(visit.service())),
-        (LoggedOut::NotYet, Area::Console) => (StatusCode::OK, console.heading, console.about(visit.service())),
-        (LoggedOut::Over, _) => of(StatusCode::FORBIDDEN, &approvals.session_over),
-        (LoggedOut::ByThemselves, _) => of(StatusCode::OK, &approvals.logged_out),
-        (LoggedOut::OtherKey(_), Area::Approvals) => of(StatusCode::FORBIDDEN, &approvals.other_key),
-        (LoggedOut::OtherKey(_), Area::Console) => of(StatusCode::FORBIDDEN, &console.other_key),
-        (LoggedOut::NotFresh, _) => of(StatusCode::OK, &console.step_up),
-        (LoggedOut::Invited(invitation), _) => {
+    let (status, heading, message) = match why {
+        LoggedOut::NotYet => (StatusCode::OK, console.heading, console.about(visit.service())),
+        LoggedOut::OtherKey(_) => of(StatusCode::FORBIDDEN, &console.other_key),
+        LoggedOut::NotFresh => of(StatusCode::OK, &console.step_up),
+        LoggedOut::Invited(invitation) => {
             let message = console.invited(invitation.name, invitation.role.as_str(), visit.service());
             (StatusCode::OK, console.invited_heading, message)
         }
@@ -210,7 +171,7 @@ pub(crate) async fn enter(state: &OperatorsState, visit: &Visit, why: LoggedOut,
 }
 
 /// The page for an invitation that cannot be accepted.
-pub(crate) fn invitation_over(state: &OperatorsState, visit: &Visit) -> Response {
+pub(super) fn invitation_over(state: &OperatorsState, visit: &Visit) -> Response {
     page::message(StatusCode::NOT_FOUND, visit, &visit.texts.console.invitation_over, Next::Back(&state.path()))
 }
 
@@ -250,6 +211,6 @@ impl OperatorsState {
         if self.recorded_refusals.lock().try_take(self.clock.monotonic()).is_err() {
             return;
         }
-        self.record("-".to_owned(), source, self.area.log_in(), self.area.refused()).await;
+        self.record("-".to_owned(), source, LOG_IN, "not_an_operator").await;
     }
 }

@@ -11,10 +11,8 @@ use parking_lot::Mutex;
 use usher_engine::PageRequestSource;
 use usher_engine::access::{KeyRing, LONGEST_SESSION, OpenSession, OperatorSessions};
 use usher_engine::ports::{Clock, StoreError};
-use usher_protocol::PublicKey;
 use usher_token_bucket::{Rate, TokenBucket};
 
-use super::area::Area;
 use super::begun_logins::BegunLogins;
 use super::options::OperatorOptions;
 use crate::browser::{cookie, cookie_name, set_strict_cookie};
@@ -29,14 +27,13 @@ const RECORDED_REFUSALS: Rate = Rate::every(10, Duration::from_secs(3600));
 
 #[derive(Clone)]
 pub(crate) struct OperatorsState {
-    pub(crate) pages: PagesState,
-    pub(crate) area: Area,
+    pub(super) pages: PagesState,
     shared: Arc<Shared>,
 }
 
 pub(crate) struct Shared {
-    pub(crate) keys: Arc<KeyRing>,
-    pub(crate) clock: Arc<dyn Clock>,
+    pub(super) keys: Arc<KeyRing>,
+    pub(super) clock: Arc<dyn Clock>,
     pub(super) logins: BegunLogins,
     /// Locked while a browser returns from its login, whose outcome can be taken once.
     pub(super) returning: tokio::sync::Mutex<()>,
@@ -52,7 +49,6 @@ impl std::ops::Deref for OperatorsState {
 }
 
 impl OperatorsState {
-    /// The state of the approvals; [`of`](Self::of) is that of other areas.
     pub(crate) fn new(pages: PagesState, options: OperatorOptions) -> Self {
         let OperatorOptions { keys, clock, .. } = options;
         let shared = Arc::new(Shared {
@@ -62,47 +58,27 @@ impl OperatorsState {
             recorded_refusals: Mutex::new(TokenBucket::new(RECORDED_REFUSALS, clock.monotonic())),
             clock,
         });
-        Self { pages, area: Area::Approvals, shared }
+        Self { pages, shared }
     }
 
-    /// The same with another area.
-    pub(crate) fn of(&self, area: Area) -> Self {
-        Self { area, ..self.clone() }
+    /// The console's own path.
+    pub(super) fn path(&self) -> String {
+        format!("{}/console", self.pages.site.base())
     }
 
-    /// The area's own path.
-    pub(crate) fn path(&self) -> String {
-        format!("{}/{}", self.pages.site.base(), self.area.folder())
-    }
-
-    /// Whether this key may enter the area.
-    pub(super) fn may_enter(&self, key: &PublicKey) -> bool {
-        match self.area {
-            Area::Approvals => self.pages.engine.payments().approvers().contains(key),
-            Area::Console => self.keys.operators().find(key).is_some(),
-        }
-    }
-
-    pub(crate) fn sessions(&self) -> &OperatorSessions {
+    pub(super) fn sessions(&self) -> &OperatorSessions {
         self.keys.operators().sessions()
-    }
-
-    /// The name of somebody who has logged in, in the audit log: the operator's name, or the start of the key.
-    pub(crate) fn actor(&self, key: &PublicKey) -> String {
-        let hex = key.to_hex();
-        let named = self.keys.operators().find(key).map(|operator| operator.actor());
-        named.unwrap_or_else(|| format!("operator:{}", hex.get(..16).unwrap_or(&hex)))
     }
 
     /// Where a login's page redirects at its end.
     pub(super) fn continue_url(&self) -> String {
-        format!("{}/{}/return", self.pages.url(), self.area.folder())
+        format!("{}/console/return", self.pages.url())
     }
 
-    /// The session of a browser whose operator may enter the area.
-    pub(crate) fn session(&self, headers: &HeaderMap) -> Option<OpenSession> {
+    /// The session of a browser whose holder may use the console.
+    pub(super) fn session(&self, headers: &HeaderMap) -> Option<OpenSession> {
         let session = self.sessions().use_session(&session_secret(self.pages.url(), headers)?)?;
-        self.may_enter(&session.operator).then_some(session)
+        self.keys.operators().user(&session.operator).map(|_| session)
     }
 
     /// The `Set-Cookie` header that sets the session's cookie; without a secret, removes it.
@@ -122,14 +98,14 @@ impl OperatorsState {
 
     /// The response to a form that may come from another site, or from this page at another address, where its cookies
     /// are missing.
-    pub(crate) fn foreign_form(&self, visit: &Visit) -> Response {
-        let texts = &visit.texts.approvals;
-        let address = format!("{}/{}", self.pages.url(), self.area.folder());
+    pub(super) fn foreign_form(&self, visit: &Visit) -> Response {
+        let texts = &visit.texts.console;
+        let address = format!("{}/console", self.pages.url());
         page::message(StatusCode::FORBIDDEN, visit, &texts.foreign_form, Next::To(texts.go_to_page, &address))
     }
 
     /// The page shown while the store fails.
-    pub(crate) fn unavailable(&self, visit: &Visit, error: &StoreError) -> Response {
+    pub(super) fn unavailable(&self, visit: &Visit, error: &StoreError) -> Response {
         tracing::error!(%error, "a page of operators could not be shown");
         let texts = visit.texts;
         page::message(StatusCode::SERVICE_UNAVAILABLE, visit, &texts.unavailable, Next::Back(&self.path()))
@@ -152,7 +128,7 @@ pub fn session_cookie(public_url: &str, secret: Option<&str>) -> String {
 }
 
 /// With "no-referrer", the page's own forms would have the origin "null", as those of any site can.
-pub(crate) fn with_own_forms(mut response: Response) -> Response {
+pub(super) fn with_own_forms(mut response: Response) -> Response {
     response.headers_mut().insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
     response
 }

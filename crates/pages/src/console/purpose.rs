@@ -5,28 +5,28 @@ const MAX_NEXT: usize = 1_000;
 
 /// Why an operator logs in.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Purpose {
-    /// The path that follows; empty for the area's own.
+pub(super) struct Purpose {
+    /// The path that follows; empty for the console's own.
     next: String,
     /// The secret of the invitation that the operator accepts; empty for none.
-    pub(crate) invitation: String,
+    pub(super) invitation: String,
     /// There is a session, and a change needs a fresh one.
-    pub(crate) is_again: bool,
+    pub(super) is_again: bool,
 }
 
 impl Purpose {
     /// To return to this path.
-    pub(crate) fn next(path: impl Into<String>) -> Self {
+    pub(super) fn next(path: impl Into<String>) -> Self {
         Self { next: path.into(), ..Self::default() }
     }
 
     /// To prove again who it is, and return to this path.
-    pub(crate) fn again(path: impl Into<String>) -> Self {
+    pub(super) fn again(path: impl Into<String>) -> Self {
         Self { is_again: true, ..Self::next(path) }
     }
 
     /// To accept the invitation with this secret.
-    pub(crate) fn accept(invitation: String) -> Self {
+    pub(super) fn accept(invitation: String) -> Self {
         Self { invitation, ..Self::default() }
     }
 
@@ -34,18 +34,18 @@ impl Purpose {
         Self { next: field(form, "next"), invitation: field(form, "invitation"), is_again: field(form, "again") == "1" }
     }
 
-    /// The path that follows, if it is in the area with this path: otherwise a link could lead a browser elsewhere.
-    pub(crate) fn path_in(&self, area: &str) -> String {
-        let rest = self.next.strip_prefix(area).filter(|rest| {
+    /// The path that follows, if it is below this one: otherwise a link could lead a browser elsewhere.
+    pub(super) fn path_in(&self, console: &str) -> String {
+        let rest = self.next.strip_prefix(console).filter(|rest| {
             let is_below = rest.is_empty() || rest.starts_with(['/', '?']);
             is_below && self.next.len() <= MAX_NEXT && rest.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')
         });
-        if rest.is_some() { self.next.clone() } else { area.to_owned() }
+        if rest.is_some() { self.next.clone() } else { console.to_owned() }
     }
 }
 
 /// The value of a field of a form; empty if it has none with this name.
-pub(crate) fn field(form: &str, name: &str) -> String {
+fn field(form: &str, name: &str) -> String {
     let mut fields = url::form_urlencoded::parse(form.as_bytes());
     fields.find(|(field, _)| field == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
 }
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn login_returns_only_into_its_area() {
+    fn login_returns_only_into_the_console() {
         let next = |path: &str| Purpose::next(path).path_in("/usher/console");
         for own in ["/usher/console", "/usher/console/payments/1?q=%20", "/usher/console?x"] {
             assert_eq!(next(own), own);

@@ -1,4 +1,4 @@
-//! What the pages of operators need.
+//! What the console needs.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use ipnet::IpNet;
 use usher_engine::access::KeyRing;
 use usher_engine::ports::Clock;
 
-/// Dependencies of the pages of operators.
+/// Dependencies of the console.
 #[derive(Clone)]
 pub struct OperatorOptions {
-    /// Knows the operators, their sessions, and the names of the API keys that request payments.
+    /// Knows the operators, the approvers, and their sessions.
     pub keys: Arc<KeyRing>,
     /// The clocks.
     pub clock: Arc<dyn Clock>,
