@@ -13,6 +13,7 @@ import { Payments } from "./screens/payments.tsx";
 import { Relays } from "./screens/relays.tsx";
 import { Settings } from "./screens/settings.tsx";
 import { Subscriptions, SubscriptionScreen } from "./screens/subscriptions.tsx";
+import { TestMode } from "./screens/test-mode.tsx";
 import { Tickets } from "./screens/tickets.tsx";
 import { Today } from "./screens/today.tsx";
 import { UserScreen } from "./screens/user.tsx";
@@ -49,6 +50,7 @@ export const SCREENS: Entry[] = [
   { path: "/keys", title: "API keys", icon: "keys", group: "Service", view: () => <Keys /> },
   { path: "/relays", title: "Relays", icon: "relays", group: "Service", view: () => <Relays /> },
   { path: "/audit", title: "Audit log", icon: "audit", group: "Service", view: ({ query }) => <Audit query={query} /> },
+  { path: "/test", title: "Test wallet", icon: "phone", group: "Service", view: () => <TestMode /> },
   { path: "/settings", title: "Settings", icon: "settings", group: "Service", view: ({ query }) => <Settings query={query} /> },
 ];
 
@@ -59,11 +61,12 @@ const OTHERS: Entry[] = [
   { path: "/receipts", title: "Receipt", icon: "payments", group: "", view: () => <NotFound />, one: (id) => <ReceiptScreen id={id} /> },
 ];
 
-/** The menu for a role: without one, people approve payments and see nothing else. */
-export const screensFor = (role: Session["role"]) => (role ? SCREENS : SCREENS.filter(({ path }) => path === "/approvals"));
+/** The menu of somebody: without a role, people approve payments and see nothing else. */
+export const screensFor = ({ role, test_mode }: Session) =>
+  SCREENS.filter(({ path }) => (path === "/test" ? test_mode && role === "admin" : role !== null || path === "/approvals"));
 
-export function screenOf(path: string, role: Session["role"]): { title: string; key: string; view: (place: Place) => ComponentChildren } {
-  const entry = [...screensFor(role), ...OTHERS].find((entry) => entry.path !== "/" && (path === entry.path || path.startsWith(`${entry.path}/`)));
+export function screenOf(path: string, session: Session): { title: string; key: string; view: (place: Place) => ComponentChildren } {
+  const entry = [...screensFor(session), ...OTHERS].find((entry) => entry.path !== "/" && (path === entry.path || path.startsWith(`${entry.path}/`)));
   const found = path === "/" ? SCREENS[0] : entry;
   if (!found) return { title: "Not found", key: path, view: () => <NotFound /> };
   const id = decode(path.slice(found.path.length + 1));

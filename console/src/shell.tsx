@@ -18,7 +18,7 @@ export function Shell() {
   const price = useCurrentPrice();
   // Who only approves payments begins there.
   const path = place.path === "/" && !session.role ? "/approvals" : place.path;
-  const screen = screenOf(path, session.role);
+  const screen = screenOf(path, session);
   const main = useRef<HTMLElement>(null);
   const service = visible(session.service ?? "Usher");
   useEffect(() => setOpen(false), [place.path]);
@@ -53,10 +53,10 @@ export function Shell() {
 }
 
 function Menu({ path }: { path: string }) {
-  const { role } = useSession();
-  const waiting = useWaiting(role !== null);
+  const session = useSession();
+  const waiting = useWaiting(session.role !== null);
   const groups = new Map<string, ComponentChildren[]>();
-  for (const { path: to, title, icon, group } of screensFor(role)) {
+  for (const { path: to, title, icon, group } of screensFor(session)) {
     const isCurrent = to === "/" ? path === "/" : path === to || path.startsWith(`${to}/`) || (to === "/logins" && path.startsWith("/users/")) || (to === "/payments" && path.startsWith("/receipts/"));
     const number = waiting[to];
     const entry = (

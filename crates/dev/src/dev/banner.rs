@@ -35,6 +35,7 @@ pub(super) fn banner(setup: &Setup<'_>) -> String {
 Usher is running, {with}.
 
   start page {start}
+  console    {start}dev/console (logs in)
 
   data       {folder} ({stored})
   relay      {relay} ({reach})

@@ -8,10 +8,10 @@ mod questions;
 mod secret_files;
 
 use std::io::ErrorKind;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use usher_engine::ports::OsRandomness;
-use usher_protocol::PublicKey;
 
 use self::questions::Choices;
 use self::secret_files::{SecretFile, SecretFiles};
@@ -21,10 +21,11 @@ use super::key::describe;
 use crate::cli::{InitBackend, InitCommand};
 use crate::config::reference::{self, Assignment};
 use crate::config::setting::{LnBackend, quoted};
-use crate::config::{ConfigError, Loaded, Origin, Source, load_text, load_text_and_environment, report};
+use crate::config::{Config, ConfigError, Loaded, Origin, Source, load_text, load_text_and_environment, report};
 use crate::failure::Failure;
 use crate::output::{shell_word, tell, write};
 use crate::service_lifecycle::make_data_dir;
+use crate::service_options::pages_url;
 
 const INTRODUCTION: &str = "\
 # Configuration of Usher, made by `usher init`. It lists all keys; a line with a `#` shows the default, or an example if
@@ -73,7 +74,7 @@ pub fn run(options: &InitCommand, data_dir: Option<PathBuf>) -> Result<(), Failu
         return Err(Failure::Configuration(report::problems(&loaded)));
     };
     said.push_str(&overridden(&loaded));
-    said.push_str(&next_steps(config.nostr.private_key.public(), named.then_some(&source.data_dir)));
+    said.push_str(&next_steps(config, named.then_some(&source.data_dir)));
     if config.wallet.ln_backend == LnBackend::Embedded {
         said.push_str(SEED);
     }
@@ -201,12 +202,20 @@ fn refuse_lost_seed(data_dir: &Path, choices: &Choices) -> Result<(), Failure> {
     Ok(())
 }
 
-fn next_steps(key: PublicKey, data_dir: Option<&PathBuf>) -> String {
+fn next_steps(config: &Config, data_dir: Option<&PathBuf>) -> String {
     let usher = data_dir.map_or_else(|| "usher".to_owned(), |path| format!("usher --data-dir {}", shell_word(path)));
+    let port =
+        config.pages.listen_port.map_or(config.info.port(), |port| u16::try_from(port.get()).unwrap_or_default());
+    let pages = pages_url(config, SocketAddr::new(config.info.listen_address, port));
+    let console = match config.console.enabled {
+        true => format!(
+            "  {usher} console invite YOUR_NAME --role admin    # while it serves: prints your link to {pages}/console\n"
+        ),
+        false => String::new(),
+    };
     format!(
         "\nUsers' wallets know the service by this public key. Keep a copy of its private key in a safe place:\n  {}\n\n\
-         Next:\n  {usher} doctor    # checks everything the service depends on\n  {usher} serve\n  \
-         {usher} console invite YOUR_NAME --role admin    # while it serves: prints your link to the console\n",
-        describe(&key)
+         Next:\n  {usher} doctor    # checks everything the service depends on\n  {usher} serve\n{console}",
+        describe(&config.nostr.private_key.public())
     )
 }

@@ -1,0 +1,77 @@
+import { useState } from "preact/hooks";
+import { call } from "../api.ts";
+import { parseAmount, sats } from "../format.ts";
+import { useResource } from "../hooks.ts";
+import { Card, Screen } from "../ui/bits.tsx";
+import { Button } from "../ui/button.tsx";
+import { Action } from "../ui/dialog.tsx";
+import { AmountInput, Input, Select } from "../ui/form.tsx";
+import { Empty } from "../ui/states.tsx";
+import { Table } from "../ui/table.tsx";
+import { sentence } from "../words.ts";
+
+interface Outcome { outcome: string; for: string | null; amount_millisats: number | null; times_left: number }
+
+const OUTCOMES = ["approve", "decline", "fail", "slow", "pay_late", "offline"];
+const REQUESTS = ["login", "payment", "subscription", "ticket"];
+const options = (words: string[]) => words.map((word): [string, string] => [word, sentence(word)]);
+
+/** What only `usher dev` has: the test user's phone, and how their wallet answers its next requests. */
+export function TestMode() {
+  const { data, error, reload } = useResource<{ outcomes: Outcome[] }>("/dev/outcomes", { live: ["*"], every: 10 });
+  const [adding, add] = useState(false);
+  const [outcome, setOutcome] = useState("decline");
+  const [request, setRequest] = useState("");
+  const [amount, setAmount] = useState("");
+  const [times, setTimes] = useState("1");
+  const millisats = (parseAmount(amount, "sats") ?? 0) * 1000;
+  return (
+    <Screen
+      title="Test wallet"
+      about="The wallet of the test user, and what it does with the next requests. The money is not real."
+      actions={
+        <>
+          <a class="button" href="/phone" target="_blank" rel="noopener">Open the phone</a>
+          <Button primary run={() => add(true)}>Script an outcome…</Button>
+        </>
+      }
+    >
+      <Card
+        title="Scripted outcomes"
+        actions={data && data.outcomes.length > 0 && <Button small run={() => void call("DELETE", "/dev/outcomes").finally(reload)}>Forget all</Button>}
+      >
+        <Table
+          caption="Scripted outcomes, the next first"
+          rows={data?.outcomes}
+          error={error}
+          reload={reload}
+          id={(scripted) => String(data?.outcomes.indexOf(scripted))}
+          columns={[
+            { name: "The wallet will", cell: ({ outcome }) => sentence(outcome) },
+            { name: "For", cell: (scripted) => (scripted.for ? sentence(scripted.for) : "Any request"), kind: "grow" },
+            { name: "Of", cell: ({ amount_millisats }) => (amount_millisats === null ? "Any amount" : sats(amount_millisats)) },
+            { name: "Times", cell: ({ times_left }) => (times_left === 0 ? "Always" : times_left), kind: "number" },
+          ]}
+          empty={<Empty icon="phone" title="Nothing is scripted" text="The phone asks its user about each request, or approves all of them (usher dev --auto-approve)." />}
+        />
+      </Card>
+      {adding && (
+        <Action
+          title="Script an outcome"
+          verb="Script it"
+          close={() => add(false)}
+          action={async () => {
+            const body = { outcome, times: Number(times), ...(request && { for: request }), ...(millisats && { amount_millisats: millisats }) };
+            await call("POST", "/dev/outcomes", body);
+            reload();
+          }}
+        >
+          <Select label="The wallet will" value={outcome} set={setOutcome} options={options(OUTCOMES)} />
+          <Select label="For" value={request} set={setRequest} options={[["", "Any request"], ...options(REQUESTS)]} />
+          <AmountInput label="Of this amount" optional value={amount} set={setAmount} />
+          <Input label="Times" hint="0: always" inputMode="numeric" value={times} set={setTimes} />
+        </Action>
+      )}
+    </Screen>
+  );
+}
