@@ -160,6 +160,11 @@ export class OperatorEndpoints {
     return list(this.#http, "/audit", filter, options, (page) => page.entries);
   }
 
+  /** Verifies the audit log: finds entries that were changed, added or removed. */
+  verifyAuditLog(options?: CallOptions): Promise<Schemas["AuditVerification"]> {
+    return this.#http.call("GET", "/audit/verification", undefined, options);
+  }
+
   /** Lists the logins that have ended, the last first. `q` is a main key or a stream id. */
   logins(
     filter: { from?: number; to?: number; status?: string; q?: string; after?: string; limit?: number } = {},

@@ -3,7 +3,7 @@ import { useMay } from "../access.ts";
 import { call } from "../api.ts";
 import { usePages, useResource } from "../hooks.ts";
 import { FRAMEWORKS } from "../snippets.ts";
-import type { App, Schemas, Setting } from "../types.ts";
+import type { Schemas, Setting } from "../types.ts";
 import { Badge, Card, Copy, Id, Screen, Text, Time, UserLink } from "../ui/bits.tsx";
 import { Action, Dialog } from "../ui/dialog.tsx";
 import { Check, Field, Input, Select } from "../ui/form.tsx";
@@ -12,8 +12,9 @@ import { Empty } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { Button } from "../ui/button.tsx";
 
+type App = Schemas["OidcClient"];
 /** A client, with its secret if that is new. */
-interface Made { client: App; secret?: string }
+type Made = Schemas["OidcClientWithSecret"];
 
 /** Apps to which users log in with OpenID Connect. */
 export function Apps() {
@@ -49,12 +50,12 @@ export function Apps() {
         actions={(app) => (
           <>
             <Button small run={() => show({ app })}>Settings</Button>
-            {may && app.source !== "configuration" && <Button small run={() => edit(app)}>Change…</Button>}
-            {may && app.source !== "configuration" && <Button small run={() => remove(app)}>Remove…</Button>}
+            {may && app.source === "stored" && <><Button small run={() => edit(app)}>Change…</Button><Button small run={() => remove(app)}>Remove…</Button></>}
           </>
         )}
         empty={<Empty icon="apps" title="No apps yet" text="Gitea, Synapse, JupyterHub, anything behind Apache, and any app with an OpenID Connect library can let your users log in." />}
       />
+      {apps.data?.clients.map(({ client_id, warning }) => warning && <p key={client_id} class="notice bad"><span><bdi>{client_id}</bdi>: {warning}.</span></p>)}
       <Consents />
       {edited && (
         <Edit

@@ -61,13 +61,16 @@ function useNeeds(): Need[] {
   ];
 }
 
-function ofReadiness({ relays, store, wallet, rates, tickets }: Schemas["Ready"]): Need[] {
+function ofReadiness({ relays, store, wallet, rates, tickets, last_backup_at }: Schemas["Ready"]): Need[] {
   const needs: Need[] = [];
   const bad = (what: string, step: string, to?: string) => needs.push({ what, step, isBad: true, ...(to ? { to } : {}) });
   if (!relays.ready) bad("No relay is connected: nobody can log in or pay with a wallet.", "Check the network of the machine, or add a relay.", "/relays");
   else if (relays.connected < relays.total) needs.push({ what: `${relays.total - relays.connected} of ${relays.total} relays are away.`, step: "One is enough for now; look at the reason.", to: "/relays" });
   if (!store.ready) bad("The database fails.", "Free space on its disk; docs/backup.md helps with a corrupt file.");
   if (store.damaged_rows > 0) bad(`${plural(store.damaged_rows, "row")} of the database cannot be read.`, "docs/backup.md says what each affects; all else works.");
+  const step = "Look at the timer or the script that makes backups; docs/backup.md has one for every night.";
+  if (last_backup_at === null) needs.push({ what: "No backup has been made with usher backup.", step });
+  else if (last_backup_at < Date.now() / 1000 - 86_400) bad("The last backup is older than a day.", step);
   if (!wallet.ready) bad("The Lightning backend is away: no invoices, no payments.", "Check the wallet and its relays. Payments made meanwhile are found when it is back.", "/wallet");
   if (wallet.warnings.includes("disputed_settlements")) bad("The Lightning backend reports payments whose proof or amount is wrong.", "Look at the log, and at the wallet behind it.");
   for (const { currency, problem, sources } of rates.currencies) {

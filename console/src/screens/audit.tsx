@@ -1,14 +1,16 @@
 import { useState } from "preact/hooks";
 import { visible } from "../format.ts";
-import { useLoaded } from "../hooks.ts";
+import { get } from "../api.ts";
+import { useAction, useLoaded } from "../hooks.ts";
 import { newestEntries } from "../newest.ts";
 import { setQuery } from "../router.tsx";
 import type { Schemas } from "../types.ts";
 import { Badge, Fact, Facts, Id, Screen, Status, Text, Time } from "../ui/bits.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import { Empty } from "../ui/states.tsx";
+import { Empty, Failure } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
-import { actionName } from "../words.ts";
+import { Button } from "../ui/button.tsx";
+import { actionName, sentence } from "../words.ts";
 
 type Entry = Schemas["AuditEntry"];
 
@@ -36,7 +38,11 @@ export function Audit({ query }: { query: URLSearchParams }) {
     }
   };
   return (
-    <Screen title="Audit log" about="Every change that a program or a person made, and every refusal. An entry names no user and no secret; `usher audit verify` shows whether any was changed or removed.">
+    <Screen
+      title="Audit log"
+      about="Every change that a program or a person made, and every refusal. An entry names no user and no secret."
+      actions={<Verify />}
+    >
       <div class="filters">
         <input type="search" aria-label="Search in the entries that are shown" placeholder="Who, what, or an id" value={query.get("q") ?? ""} onInput={(event) => setQuery({ q: event.currentTarget.value })} />
       </div>
@@ -78,6 +84,29 @@ export function Audit({ query }: { query: URLSearchParams }) {
         </Dialog>
       )}
     </Screen>
+  );
+}
+
+/** Whether the log is as it was written. */
+function Verify() {
+  const [found, show] = useState<Schemas["AuditVerification"]>();
+  const { busy, error, run } = useAction();
+  const verify = () => run(async () => show(await get<Schemas["AuditVerification"]>("/audit/verification")));
+  return (
+    <>
+      <Button disabled={busy} run={() => void verify()}>{busy ? "Verifying…" : "Verify"}</Button>
+      {error !== undefined && <Failure error={error} />}
+      {found && (
+        <Dialog title={found.fault ? "The log was tampered with or is damaged" : "Every entry is as it was written"} close={() => show(undefined)}>
+          {found.fault && <p class="notice bad" role="alert">{sentence(found.fault)}.</p>}
+          <Facts>
+            <Fact name="Newest entry">{found.head ? <Id>{found.head}</Id> : "The log is empty"}</Fact>
+            {found.removed > 0 && <Fact name="Removed after their retention">{`up to ${found.removed}`}</Fact>}
+          </Facts>
+          <p class="muted">Note the newest entry elsewhere: usher audit verify --head then finds an older database in the place of this one, too.</p>
+        </Dialog>
+      )}
+    </>
   );
 }
 

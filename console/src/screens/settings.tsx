@@ -108,7 +108,16 @@ const PROFILE = [
 ] as const;
 type Profile = Record<(typeof PROFILE)[number][0], string>;
 
-/** How the service is called, beside the head of its login page as it will be. */
+/** The contrast of white text on a colour (WCAG 2.2). */
+function contrastWithWhite(color: string): number {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
+    const part = parseInt(color.slice(at, at + 2), 16) / 255;
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  return 1.05 / (0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05);
+}
+
+/** How the service is called and its colour, beside the head of its login page as it will be. */
 function Look({ settings }: { settings: Setting[] }) {
   const { service } = useSession();
   const may = useMay("profile");
@@ -117,10 +126,13 @@ function Look({ settings }: { settings: Setting[] }) {
     return isSet(value) ? textOf(value) : "";
   };
   const [profile, setProfile] = useState<Profile>(() => Object.fromEntries(PROFILE.map(([name]) => [name, now(`profile.${name}`)])) as Profile);
+  const [accent, setAccent] = useState(now("pages.accent_color"));
+  const isReadable = contrastWithWhite(accent) >= 4.5;
   const [publishing, publish] = useState(false);
   const [done, setDone] = useState(false);
   const shown = visible(profile.display_name || profile.name || service || "Usher");
-  const keep = PROFILE.filter(([name]) => profile[name]).map(([name]) => `${name} = ${escaped(JSON.stringify(profile[name]))}`);
+  const keep = ["[profile]", ...PROFILE.filter(([name]) => profile[name]).map(([name]) => `${name} = ${escaped(JSON.stringify(profile[name]))}`)];
+  if (accent !== now("pages.accent_color")) keep.push("", "[pages]", `accent_color = "${accent}"`);
   return (
     <div class="columns">
       <Card title="Profile on Nostr">
@@ -145,21 +157,25 @@ function Look({ settings }: { settings: Setting[] }) {
       <div>
         <Card title="The login page">
           <div class="center">
-            <div class="preview" aria-label="Preview of the login page">
+            <div class="preview" aria-label="Preview of the login page" style={{ "--accent": accent, "--on-accent": "#ffffff" }}>
               <span class="monogram" aria-hidden="true">{[...shown][0]?.toUpperCase()}</span>
               <bdi class="muted">{shown}</bdi>
               <h3>Log in</h3>
               <span class="button primary">Log in with a passkey</span>
               <span class="button">Log in with a wallet</span>
             </div>
+            <Input
+              label="Colour of buttons and links"
+              type="color"
+              value={accent}
+              set={setAccent}
+              hint={isReadable ? "Dark pages have a lighter tint of it." : "White text on it is hard to read, so the service refuses it."}
+            />
           </div>
         </Card>
         <Card title="To keep it after a restart">
-          <p>The profile of the file is published at each start. Write this into config.toml:</p>
-          <div class="snippet">
-            <pre tabIndex={0}>{`[profile]\n${keep.join("\n")}`}</pre>
-            <Copy text={`[profile]\n${keep.join("\n")}`} />
-          </div>
+          <p>The profile of the file is published at each start. Write this into config.toml, and restart for a new colour:</p>
+          <div class="snippet"><pre tabIndex={0}>{keep.join("\n")}</pre><Copy text={keep.join("\n")} /></div>
         </Card>
       </div>
       {publishing && (

@@ -195,7 +195,7 @@ function Health() {
   return (
     <Card title="Health">
       <Loaded {...ready}>
-        {({ relays, store, wallet, rates, tickets }) => (
+        {({ relays, store, wallet, rates, tickets, last_backup_at: backup }) => (
           <ul class="rows">
             <li>
               <Link class="grow" to="/relays">Relays</Link>
@@ -218,6 +218,7 @@ function Health() {
                 {state(tickets.ready, tickets.ready ? "respond" : "away")}
               </li>
             )}
+            <li><span class="grow">Last backup</span>{backup ? <Time at={backup} ago /> : "none"}</li>
             <li>
               <Link class="grow" to="/webhooks?status=pending">Webhook backlog</Link>
               {pending.data && `${count(pending.data.deliveries.length)}${pending.data.next ? "+" : ""} pending`}

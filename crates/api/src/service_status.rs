@@ -63,6 +63,8 @@ pub struct Readiness {
     pub mints: Vec<MintReadiness>,
     /// The exchange rate of each configured currency.
     pub rates: Vec<RateReadiness>,
+    /// When `usher backup` has made the last backup.
+    pub last_backup: Option<UnixMillis>,
 }
 
 /// An exchange rate.

@@ -144,6 +144,8 @@ pub struct ApiParts {
     pub pages: Router,
     /// The console of operators. `None`: the service has none.
     pub console: Option<ConsoleOptions>,
+    /// The domain whose pages can ask for users' passkeys, unless that does no harm there.
+    pub passkey_domain: Option<String>,
     /// More routes without a token, at the address of the API only: those of `usher dev`.
     pub local: Router,
     /// Further routes for clients with the token, which only a test mode has.
@@ -174,6 +176,7 @@ pub struct Shared {
     pub(crate) stop: CancellationToken,
     pub(crate) pages: Router,
     pub(crate) console: Option<ConsoleOptions>,
+    pub(crate) passkey_domain: Option<String>,
     pub(crate) local: Router,
     pub(crate) test_routes: Router<ApiState>,
     pub(crate) directory: Arc<dyn Directory>,
@@ -245,6 +248,7 @@ impl ApiState {
             openid,
             pages,
             console,
+            passkey_domain,
             local,
             test_routes,
         } = parts;
@@ -265,6 +269,7 @@ impl ApiState {
             stop,
             pages,
             console,
+            passkey_domain,
             local,
             test_routes,
             directory,

@@ -29,8 +29,8 @@ use usher_store::Database;
 use usher_tickets::CashuWallet;
 use usher_webhooks::{HttpWebhookSender, WebhookOptions};
 
-use crate::config::Config;
 use crate::config::setting::VerificationProvider;
+use crate::config::{Config, passkey_checks};
 use crate::failure::Failure;
 use crate::identity::identity;
 use crate::lightning_backend::{self, EmbeddedNode};
@@ -199,6 +199,7 @@ impl Service {
             rates,
             webhook: webhook.clone(),
             settings: Arc::clone(&settings),
+            data_dir: data_dir.to_owned(),
         });
         let (parts, data) = (Arc::clone(&status), data_dir.to_owned());
         if let Some(notices) = Notices::load(config, parts, Arc::clone(&clock), data, gate).await? {
@@ -223,6 +224,7 @@ impl Service {
             openid: Some(Arc::new(provider)),
             pages,
             console,
+            passkey_domain: passkey_checks::shared_domain(config).map(str::to_owned),
             local: added.local,
             test_routes: added.with_token,
         });

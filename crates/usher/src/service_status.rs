@@ -5,6 +5,7 @@ mod measures;
 mod rate_status;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ use usher_webhooks::HttpWebhookSender;
 
 use self::measures::{gauge, number};
 
-use crate::process;
+use crate::{last_backup, process};
 
 /// Time limit of the store: half of what probes usually wait.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(5);
@@ -40,6 +41,7 @@ pub(crate) struct Parts {
     pub(crate) rates: Option<Arc<MedianRates>>,
     pub(crate) webhook: Option<Arc<HttpWebhookSender>>,
     pub(crate) settings: Arc<Mutex<Vec<Setting>>>,
+    pub(crate) data_dir: PathBuf,
 }
 
 #[async_trait]
@@ -64,7 +66,8 @@ impl ServiceStatus for Parts {
         let mints = self.mints().await;
         let wallet = self.wallet().await;
         let rates = rate_status::readiness(self.rates());
-        Readiness { relays: RelaysReadiness { connected, total }, store, damaged, wallet, mints, rates }
+        let last_backup = last_backup::made_at(self.data_dir.clone()).await.ok().flatten();
+        Readiness { relays: RelaysReadiness { connected, total }, store, damaged, wallet, mints, rates, last_backup }
     }
 
     fn settings(&self) -> Vec<Setting> {

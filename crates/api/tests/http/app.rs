@@ -60,6 +60,7 @@ impl Default for PartsSay {
                 wallet: WalletReadiness { backend: "none", connected: true, warnings: Vec::new() },
                 mints: Vec::new(),
                 rates: Vec::new(),
+                last_backup: Some(UnixMillis(1_732_137_600_000)),
             },
             Vec::new(),
         )))
@@ -237,6 +238,7 @@ impl Builder {
             openid: self.openid,
             pages: self.pages,
             console: Some(console_options(self.console_networks)),
+            passkey_domain: Some("usher.example".to_owned()),
             local: self.local,
             test_routes: axum::Router::new(),
         });

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use reqwest::Method;
 use serde_json::{Value, json};
 use usher_engine::access::Role;
-use usher_engine::audit::verify;
-use usher_engine::ports::{AuditKey, Clock as _, SystemClock};
+use usher_engine::ports::{AuditKey, AuditStore as _, Clock as _, SystemClock};
 use usher_testing::ports::{FakeApp, MINT, Reply, UNIT, token};
 
 use crate::app::{Builder, TOKEN, TestApp, key};
@@ -162,8 +161,19 @@ async fn each_change_has_one_entry() {
     }
     assert!(log.contains(r#""amount_millisats":"7000""#), "{log}");
     assert!(log.contains(r#""relay":"wss://another.example"#), "{log}");
-    let found = verify(&*app.store, &AuditKey::of_service(&[7; 32]), None).await.unwrap();
-    assert_eq!((found.fault, found.head.map(|head| head.sequence)), (None, Some(app.newest().await)));
+    let (head, newest) = (app.read("/audit").await["head"].clone(), app.newest().await);
+    assert_eq!(app.read("/audit/verification").await, json!({ "head": head, "removed": 0, "fault": null }));
+    // Somebody who can write the database, without the service's key.
+    let word = |word: &str| word.to_owned();
+    let mut forged = app.engine.audit().entry(word("token"), word(""), word("startLogin"), word("request"));
+    forged.key = AuditKey::of_service(&[8; 32]);
+    app.store.add_audit_entry(forged).await.unwrap();
+    let found = app.read("/audit/verification").await;
+    assert_eq!(found["head"], head);
+    assert!(
+        found["fault"].as_str().unwrap().contains(&format!("entry {} is not what was written", newest + 1)),
+        "{found}"
+    );
 }
 
 #[tokio::test]

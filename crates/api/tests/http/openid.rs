@@ -218,6 +218,14 @@ async fn clients_are_created_changed_and_deleted_and_a_secret_is_shown_once() {
     assert_eq!(rotated["secret"], "newer-secret");
     let deleted = json!({ "client_id": "b", "status": "deleted" });
     assert_eq!(app.done("DELETE", "/oidc/clients/b", Value::Null).await, deleted);
+    for (uri, is_near) in
+        [("https://usher.example/", true), ("https://a.usher.example/", true), ("https://notusher.example/", false)]
+    {
+        let body = json!({ "client_id": "c", "name": "C", "redirect_uris": [uri] });
+        let warning = app.done("POST", "/oidc/clients", body).await["client"]["warning"].clone();
+        assert_eq!(warning.as_str().is_some_and(|text| text.contains("domain of the passkeys")), is_near, "{uri}");
+        app.done("DELETE", "/oidc/clients/c", Value::Null).await;
+    }
     for (id, refusal) in [("b", (404, "client_not_found")), ("a", (409, "client_of_configuration"))] {
         let path = format!("/oidc/clients/{id}");
         app.refused("DELETE", &path, Value::Null, refusal).await;

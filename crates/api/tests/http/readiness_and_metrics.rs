@@ -36,12 +36,12 @@ async fn ready_only_while_all_parts_are() {
     let app = TestApp::start().await;
     let (status, body) = app.ready().await;
     assert_eq!(status, 200);
-    insta::assert_snapshot!(body, @r#"{"ready":true,"instance":"active","relays":{"ready":true,"connected":2,"total":3},"store":{"ready":true,"damaged_rows":0,"damaged":[]},"wallet":{"ready":true,"backend":"none","warnings":[]},"tickets":{"ready":true,"mints":[]},"rates":{"ready":true,"currencies":[]}}"#);
+    insta::assert_snapshot!(body, @r#"{"ready":true,"instance":"active","relays":{"ready":true,"connected":2,"total":3},"store":{"ready":true,"damaged_rows":0,"damaged":[]},"wallet":{"ready":true,"backend":"none","warnings":[]},"tickets":{"ready":true,"mints":[]},"rates":{"ready":true,"currencies":[]},"last_backup_at":1732137600}"#);
 
     app.parts_say.0.lock().0.relays = RelaysReadiness { connected: 0, total: 3 };
     let (status, body) = app.ready().await;
     assert_eq!(status, 503);
-    insta::assert_snapshot!(body, @r#"{"type":"urn:usher:error:no_relay_connected","title":"No relay is connected","status":503,"detail":"none of the service's relays is connected; GET /relays tells why","code":"no_relay_connected","request_id":"test","instance":"active","rates":{"currencies":[],"ready":true},"ready":false,"relays":{"connected":0,"ready":false,"total":3},"store":{"damaged":[],"damaged_rows":0,"ready":true},"tickets":{"mints":[],"ready":true},"wallet":{"backend":"none","ready":true,"warnings":[]}}"#);
+    insta::assert_snapshot!(body, @r#"{"type":"urn:usher:error:no_relay_connected","title":"No relay is connected","status":503,"detail":"none of the service's relays is connected; GET /relays tells why","code":"no_relay_connected","request_id":"test","instance":"active","last_backup_at":1732137600,"rates":{"currencies":[],"ready":true},"ready":false,"relays":{"connected":0,"ready":false,"total":3},"store":{"damaged":[],"damaged_rows":0,"ready":true},"tickets":{"mints":[],"ready":true},"wallet":{"backend":"none","ready":true,"warnings":[]}}"#);
 
     app.parts_say.0.lock().0.store = false;
     let body = app.refused("GET", "/health/ready", Value::Null, (503, "storage_unavailable")).await;

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Map;
+use tokio::sync::Mutex;
 use tracing::{info, warn};
 
-use super::verification::AuditHead;
+use super::verification::{AuditHead, AuditVerification, verify};
 use crate::UnixMillis;
 use crate::kernel::core::Core;
 use crate::kernel::observer::PeriodicTask;
@@ -31,6 +32,8 @@ pub struct AuditOptions {
 pub struct AuditLog {
     pub(crate) core: Core,
     pub(crate) options: AuditOptions,
+    /// Held while the log is verified: one at a time reads all of it.
+    pub(crate) verifying: Mutex<()>,
 }
 
 impl AuditLog {
@@ -80,6 +83,15 @@ impl AuditLog {
     pub async fn head(&self) -> Result<Option<AuditHead>, StoreError> {
         let newest = self.core.store.audit_entries(self.newest().await?.saturating_sub(1), 1).await?;
         Ok(newest.first().map(AuditHead::from))
+    }
+
+    /// Verifies the whole log.
+    ///
+    /// # Errors
+    /// [`StoreError`] if it cannot be read.
+    pub async fn verify(&self) -> Result<AuditVerification, StoreError> {
+        let _only = self.verifying.lock().await;
+        verify(self.core.store.audit_log(), &self.options.key, None).await
     }
 
     async fn log_head(&self) {

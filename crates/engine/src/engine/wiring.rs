@@ -310,7 +310,7 @@ impl Engine {
         let incoming =
             Inbox { core: core.clone(), outbox: outbox.clone(), admission: scans.clone() as Arc<dyn Admission> };
         let restorer = Restorer { core: core.clone(), watcher: watcher.clone(), observers };
-        let audit = Arc::new(AuditLog { core: core.clone(), options: options.audit });
+        let audit = Arc::new(AuditLog { core: core.clone(), options: options.audit, verifying: Mutex::default() });
         let cleanup = Cleanup {
             core: core.clone(),
             webhooks: webhooks.clone(),

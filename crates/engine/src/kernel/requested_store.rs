@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::requester::Requester;
 use crate::StreamId;
 use crate::ports::{
-    BookedPayment, CorrelationKey, EndedLogin, LoginFilter, LoginPosition, LoginRecordStatus, PaymentFilter,
-    PaymentSearch, Store, StoreError, StoredOperation,
+    AuditReader, BookedPayment, CorrelationKey, EndedLogin, LoginFilter, LoginPosition, LoginRecordStatus,
+    PaymentFilter, PaymentSearch, Store, StoreError, StoredOperation,
 };
 
 /// Most records of logins read for a page of those with a status, or of a requester.
@@ -25,6 +25,10 @@ pub(crate) struct RequestedStore(Arc<dyn Store>);
 impl RequestedStore {
     pub(crate) const fn new(store: Arc<dyn Store>) -> Self {
         Self(store)
+    }
+
+    pub(crate) fn audit_log(&self) -> &dyn AuditReader {
+        &*self.0
     }
 
     pub(crate) async fn operation(

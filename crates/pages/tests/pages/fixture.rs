@@ -18,8 +18,7 @@ use usher_engine::operations::LoginMethod;
 use usher_engine::ports::AgeVerifier;
 use usher_engine::{
     ClientNetwork, Engine, EngineOptions, EngineParts, LightningBackend, LoginRequest, LoginStarted, PageRules,
-    PaymentRules, RelyingParty, Requester, ShownStream, SpendingRules, StreamId, UnixMillis,
-    VerificationSessionRequest, VerificationSessionStarted,
+    RelyingParty, Requester, ShownStream, StreamId, UnixMillis, VerificationSessionRequest, VerificationSessionStarted,
 };
 use usher_page_layout::{Site, SiteOptions};
 use usher_pages::{OperatorOptions, PagesOptions};
@@ -47,7 +46,6 @@ pub(crate) struct PagesOf<'a> {
 pub(crate) struct Pages {
     pub(crate) engine: Arc<Engine>,
     pub(crate) clock: Arc<ManualClock>,
-    pub(crate) wallet: Arc<FakeLightning>,
     pub(crate) keys: Arc<KeyRing>,
     pub(crate) faults: Arc<FaultyStore<SqliteStore>>,
     router: Router,
@@ -133,7 +131,7 @@ impl Pages {
             stop: stop.clone(),
         };
         let router = usher_pages::router(Arc::clone(&engine), options);
-        Self { engine, clock, wallet, keys, faults, router, tasks, stop, _folder: folder }
+        Self { engine, clock, keys, faults, router, tasks, stop, _folder: folder }
     }
 
     pub(crate) async fn event(&self, stream: StreamId) {

@@ -35,13 +35,20 @@ pub(super) fn check(reader: &Reader<'_>, note: &mut impl FnMut(&str, String)) {
     }
 }
 
-/// Warns of apps on the passkeys' domain, whose scripts can request users' keys. On localhost that is acceptable.
-pub(super) fn warnings(config: &Config, warnings: &mut Vec<String>) {
+/// The passkeys' domain, whose scripts can request users' keys. On localhost that is acceptable.
+pub fn shared_domain(config: &Config) -> Option<&str> {
     let is_offered =
         config.pages.login_methods.as_ref().is_none_or(|chosen| chosen.methods().contains(&LoginMethod::Passkey));
-    let Some(url) = config.pages.public_url.as_ref().map(WebUrl::url).filter(|_| is_offered) else { return };
-    let Some(host) = passkey_host(url).filter(|host| *host != "localhost") else { return };
-    let domain = config.pages.passkey_rp_id.as_ref().map_or(host, RpId::as_str);
+    let url = config.pages.public_url.as_ref().map(WebUrl::url).filter(|_| is_offered)?;
+    let host = passkey_host(url).filter(|host| *host != "localhost")?;
+    Some(config.pages.passkey_rp_id.as_ref().map_or(host, RpId::as_str))
+}
+
+/// Warns of apps on the passkeys' domain.
+pub(super) fn warnings(config: &Config, warnings: &mut Vec<String>) {
+    let Some((url, domain)) = config.pages.public_url.as_ref().map(WebUrl::url).zip(shared_domain(config)) else {
+        return;
+    };
     let is_there = |url: &Url| url.domain().is_some_and(|host| is_below(host, domain));
     let clients = config.openid_provider.clients.iter().flat_map(|clients| clients.clients());
     let mut redirects = clients.flat_map(|client| &client.redirect_uris).filter_map(|uri| Url::parse(uri).ok());

@@ -1,9 +1,8 @@
 //! What there is to tell: reads the state of the service's parts.
 
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 use usher_engine::ports::{BookedPayment, Clock, DeliveryStatus, StoreError};
@@ -12,7 +11,7 @@ use usher_relays::{Origin, RelayState};
 
 use super::attention::{Cause, Causes, MAX_CAUSES};
 use crate::config::setting::Trigger;
-use crate::last_backup::LAST_BACKUP;
+use crate::last_backup;
 use crate::service_status::{Parts, TIMEOUT};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -111,15 +110,9 @@ impl Conditions {
     }
 
     async fn backup(&self) -> Option<Causes> {
-        let path = self.data_dir.join(LAST_BACKUP);
-        let modified = tokio::task::spawn_blocking(move || fs::metadata(path).and_then(|file| file.modified())).await;
-        let made = match modified.ok()? {
-            Ok(time) => Some(time.duration_since(UNIX_EPOCH).unwrap_or_default()),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(_) => return None,
-        };
+        let made = last_backup::made_at(self.data_dir.clone()).await.ok()?;
         let now = self.clock.now();
-        let (since, what) = match made.map(|made| UnixMillis::default().plus(made)) {
+        let (since, what) = match made {
             Some(made) if now.since(made) < DAY => return Some(Causes::new()),
             Some(made) => (made, "The last backup is older than a day."),
             None => (now, "No backup has been made with `usher backup`."),

@@ -7,7 +7,7 @@ use usher_engine::ports::{OpenIdClientError, OpenIdClientFields};
 use usher_engine::request_body;
 use usher_engine::request_body::{Flag, FlagOrNot, OneLine, OrDefault};
 
-use super::oidc_clients::{ClientWithSecret, RedirectUris, SigningAlgorithm};
+use super::oidc_clients::{Client, ClientWithSecret, RedirectUris, SigningAlgorithm};
 use super::oidc_types::control;
 use crate::ApiState;
 use crate::audit;
@@ -68,5 +68,7 @@ pub(crate) async fn change_oidc_client(
         algorithm: body.signing_algorithm,
     };
     let (client, secret) = provider.change_client(&client_id, change, body.rotate_secret).await?;
-    Ok(shown_once(ClientWithSecret { client: client.into(), secret: None }, secret, |body| &mut body.secret))
+    Ok(shown_once(ClientWithSecret { client: Client::of(client, &state), secret: None }, secret, |body| {
+        &mut body.secret
+    }))
 }

@@ -51,6 +51,7 @@ impl IntoResponse for NotReady {
             "sources": [{ "name": "kraken", "age_seconds": 12, "problem": null }],
         }],
     },
+    "last_backup_at": 1732137600,
 }))]
 pub(crate) struct Ready {
     /// Whether the service can work.
@@ -69,6 +70,9 @@ pub(crate) struct Ready {
     /// The exchange rates. Without one only requests with amounts in its currency fail, so they do not affect `ready` of the
     /// service.
     rates: Rates,
+    /// When `usher backup` has made the last backup, in Unix seconds; `null` if it has made none. It does not affect `ready`.
+    #[schema(required = true)]
+    last_backup_at: Option<u64>,
 }
 
 /// The operator's relays.
@@ -208,7 +212,7 @@ impl From<Vec<MintReadiness>> for Tickets {
 }
 
 impl From<Readiness> for Ready {
-    fn from(Readiness { relays, store, damaged, wallet, mints, rates }: Readiness) -> Self {
+    fn from(Readiness { relays, store, damaged, wallet, mints, rates, last_backup }: Readiness) -> Self {
         let damaged_rows = damaged.len();
         let rows = damaged.into_iter().take(LISTED);
         let damaged = rows.map(|row| DamagedRow { table: row.table.as_str(), id: row.id }).collect();
@@ -221,6 +225,7 @@ impl From<Readiness> for Ready {
             wallet: Wallet { ready: wallet.connected, backend: wallet.backend, warnings: wallet.warnings },
             tickets: mints.into(),
             rates: rates.into(),
+            last_backup_at: last_backup.map(usher_engine::UnixMillis::secs),
         }
     }
 }

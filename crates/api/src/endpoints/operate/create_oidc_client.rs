@@ -7,7 +7,7 @@ use usher_engine::ports::{NewOpenIdClient, OpenIdClientFields};
 use usher_engine::request_body;
 use usher_engine::request_body::{Flag, FlagOrNot, OneLine, OrDefault, VisibleAscii};
 
-use super::oidc_clients::{ClientWithSecret, RedirectUris, SigningAlgorithm};
+use super::oidc_clients::{Client, ClientWithSecret, RedirectUris, SigningAlgorithm};
 use super::oidc_types::control;
 use crate::ApiState;
 use crate::audit;
@@ -74,5 +74,7 @@ pub(crate) async fn create_oidc_client(
     };
     let (client, secret) = provider.create_client(new).await?;
     PendingAudit::add_detail("client_id", client.client_id.as_str());
-    Ok(shown_once(ClientWithSecret { client: client.into(), secret: None }, secret, |body| &mut body.secret))
+    Ok(shown_once(ClientWithSecret { client: Client::of(client, &state), secret: None }, secret, |body| {
+        &mut body.secret
+    }))
 }

@@ -27,5 +27,5 @@ pub(crate) struct Clients {
 )]
 pub(crate) async fn list_oidc_clients(State(state): State<ApiState>) -> Result<Json<Clients>, Error> {
     let clients = control(&state)?.clients();
-    Ok(Json(Clients { clients: clients.into_iter().map(Client::from).collect() }))
+    Ok(Json(Clients { clients: clients.into_iter().map(|client| Client::of(client, &state)).collect() }))
 }

@@ -25,6 +25,7 @@ mod remove_relay;
 mod revoke_oidc_consent;
 mod revoke_oidc_key;
 mod rotate_oidc_keys;
+mod verify_audit_log;
 
 use axum::Router;
 use axum::routing::{get, options};
@@ -54,6 +55,7 @@ pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
     .endpoint(Scope::Admin.of_service(), Audit::Nothing, handler!(get_metrics::get_metrics))
     .endpoint(Scope::Admin.of_service(), Audit::Nothing, handler!(list_settings::list_settings))
     .endpoint(Scope::Admin.of_service(), Audit::Nothing, handler!(list_audit_entries::list_audit_entries))
+    .endpoint(Scope::Admin.of_service(), Audit::Nothing, handler!(verify_audit_log::verify_audit_log))
     .endpoint(Scope::Relays.of_service(), Audit::Nothing, handler!(list_relays::list_relays))
     .endpoint(Scope::Relays.of_service(), Audit::BeforeAndAfter, handler!(add_relay::add_relay))
     .endpoint(Scope::Relays.of_service(), Audit::BeforeAndAfter, handler!(remove_relay::remove_relay))

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use url::Url;
 use usher_engine::FieldErrors;
 use usher_engine::ports::{OpenIdClient, OpenIdClientError};
 use usher_engine::request_body::{FieldType, field_reader};
@@ -10,6 +11,7 @@ use utoipa::openapi::schema::ArrayBuilder;
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema, SchemaFormat, Type};
 
 use super::oidc_types::Error;
+use crate::ApiState;
 use crate::endpoints::shown_once::Secret;
 use crate::problem::{ErrorCode, Problem};
 
@@ -18,6 +20,10 @@ const MAX_URIS: usize = 20;
 
 /// Longest redirect URI, in bytes.
 const MAX_URI_BYTES: usize = 1024;
+
+const NEAR_PASSKEYS: &str = "a redirect_uri is on the domain of the passkeys: its pages can ask users for the secret keys \
+                             that their browsers make of passkeys; give the pages a host of their own, or leave passkey \
+                             out of pages.login_methods";
 
 /// An app that logs users in with OpenID Connect.
 #[derive(Debug, Serialize, ToSchema)]
@@ -54,11 +60,23 @@ pub(crate) struct Client {
     /// When it was stored, in Unix seconds; `null` for one of the configuration.
     #[schema(required = true)]
     created_at: Option<u64>,
+    /// A danger, in words: a redirect URI is on the domain of the passkeys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    warning: Option<&'static str>,
 }
 
-impl From<OpenIdClient> for Client {
-    fn from(client: OpenIdClient) -> Self {
+impl Client {
+    pub(super) fn of(client: OpenIdClient, state: &ApiState) -> Self {
+        let is_below = |host: &str, domain: &str| {
+            host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+        };
+        let is_near_passkeys = state.passkey_domain.as_deref().is_some_and(|domain| {
+            let mut uris = client.redirect_uris.iter().filter_map(|uri| Url::parse(uri).ok());
+            uris.any(|uri| uri.domain().is_some_and(|host| is_below(host, domain)))
+        });
         Self {
+            warning: is_near_passkeys.then_some(NEAR_PASSKEYS),
             client_id: client.client_id,
             name: client.name,
             public: client.is_public,
