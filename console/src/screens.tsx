@@ -20,9 +20,7 @@ import { UserScreen } from "./screens/user.tsx";
 import { Wallet } from "./screens/wallet.tsx";
 import { DeliveryScreen, Webhooks } from "./screens/webhooks.tsx";
 import type { Session } from "./types.ts";
-import type { IconName } from "./ui/icons.tsx";
-import { Screen } from "./ui/bits.tsx";
-import { Empty } from "./ui/states.tsx";
+import { Empty, type IconName, Screen } from "./ui.ts";
 
 interface Entry {
   path: string;

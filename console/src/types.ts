@@ -28,25 +28,12 @@ export interface Session {
 export type Login = Schemas["EndedLogin"];
 
 /** What is kept of a user: at most 100 ids of each kind, and how many there are. */
-export type User = { main_key: string; first_seen: number | null; last_seen: number | null; next?: string | null } & {
-  [Kind in UserRecords]: string[];
-} & { [Kind in `${UserRecords}_total`]: number };
+export type User = Schemas["User"];
 export type UserRecords = "logins" | "payments" | "subscriptions" | "passkeys" | "signers" | "consents";
 
 /** The books of an hour or a day. */
 export type Sums = Schemas["SummarySums"];
 
-export interface App {
-  client_id: string;
-  name: string;
-  source: string;
-  public: boolean;
-  redirect_uris: string[];
-  post_logout_redirect_uris: string[];
-  require_pkce: boolean;
-  signing_algorithm: string;
-}
-
-export interface Setting { key: string; value: unknown; source: string }
+export type Setting = Schemas["Setting"];
 
 export type Operators = Schemas["OperatorList"];

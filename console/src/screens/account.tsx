@@ -3,13 +3,9 @@ import { SessionContext, useSession } from "../access.ts";
 import { endSession } from "../api.ts";
 import { ROOT } from "../base.ts";
 import { useAction } from "../hooks.ts";
-import { Badge, Card, Fact, Facts, Id, Screen, Time } from "../ui/bits.tsx";
-import { Action } from "../ui/dialog.tsx";
-import { Failure } from "../ui/states.tsx";
-import { Table } from "../ui/table.tsx";
+import { Action, Badge, Button, Card, Fact, Facts, Failure, Id, Screen, Table, Time } from "../ui.ts";
 import { visible } from "../format.ts";
 import { SCOPES } from "../words.ts";
-import { Button } from "../ui/button.tsx";
 
 /** Who is logged in, and where else. */
 export function Account() {
@@ -25,9 +21,7 @@ export function Account() {
   return (
     <Screen
       title="Your account"
-      actions={
-        <Button disabled={busy} run={() => void logOut()}>Log out</Button>
-      }
+      actions={<Button disabled={busy} run={() => void logOut()}>Log out</Button>}
     >
       {error !== undefined && <Failure error={error} />}
       <Card>

@@ -3,12 +3,7 @@ import { useMay } from "../access.ts";
 import { call } from "../api.ts";
 import { usePages } from "../hooks.ts";
 import type { Schemas } from "../types.ts";
-import { Screen, Status, Time } from "../ui/bits.tsx";
-import { Action } from "../ui/dialog.tsx";
-import { Input } from "../ui/form.tsx";
-import { Empty } from "../ui/states.tsx";
-import { Table } from "../ui/table.tsx";
-import { Button } from "../ui/button.tsx";
+import { Action, Button, Empty, Input, Screen, Status, Table, Time } from "../ui.ts";
 
 type Check = Schemas["OpenVerificationSession"];
 

@@ -4,11 +4,8 @@ import { call } from "../api.ts";
 import { sats } from "../format.ts";
 import { usePages } from "../hooks.ts";
 import type { Schemas } from "../types.ts";
-import { Amount, Card, Fact, Facts, Id, Screen, Text, Time } from "../ui/bits.tsx";
-import { Action } from "../ui/dialog.tsx";
-import { Empty, Failure, Loading } from "../ui/states.tsx";
+import { Action, Amount, Button, Card, Empty, Fact, Facts, Failure, Id, Loading, Screen, Text, Time } from "../ui.ts";
 import { kindOf } from "../words.ts";
-import { Button } from "../ui/button.tsx";
 
 type Approval = Schemas["Approval"];
 

@@ -4,13 +4,7 @@ import { call } from "../api.ts";
 import { usePages, useResource } from "../hooks.ts";
 import { FRAMEWORKS } from "../snippets.ts";
 import type { Schemas, Setting } from "../types.ts";
-import { Badge, Card, Copy, Id, Screen, Text, Time, UserLink } from "../ui/bits.tsx";
-import { Action, Dialog } from "../ui/dialog.tsx";
-import { Check, Field, Input, Select } from "../ui/form.tsx";
-import { Icon } from "../ui/icons.tsx";
-import { Empty } from "../ui/states.tsx";
-import { Table } from "../ui/table.tsx";
-import { Button } from "../ui/button.tsx";
+import { Action, Badge, Button, Card, Check, Copy, Dialog, Empty, Field, Icon, Id, Input, Screen, Select, Table, Text, Time, UserLink } from "../ui.ts";
 
 type App = Schemas["OidcClient"];
 /** A client, with its secret if that is new. */
@@ -28,9 +22,7 @@ export function Apps() {
     <Screen
       title="Apps"
       about="Apps to which your users log in with their Nostr key, by OpenID Connect."
-      actions={
-        may && <Button primary run={() => edit("new")}><Icon name="plus" /> New app</Button>
-      }
+      actions={may && <Button primary run={() => edit("new")}><Icon name="plus" /> New app</Button>}
     >
       <Table
         caption="OpenID Connect clients"
@@ -148,9 +140,8 @@ function Edit({ app, close, done }: EditProps) {
   const [pkce, setPkce] = useState(app?.require_pkce ?? true);
   const [algorithm, setAlgorithm] = useState(app?.signing_algorithm ?? "RS256");
   const [rotated, rotate] = useState(false);
-  const [key] = useState(() => crypto.randomUUID());
   const lines = (text: string) => text.split(/\s+/).filter(Boolean);
-  const action = async () => {
+  const action = async (key: string) => {
     const changes = { name, redirect_uris: lines(back), post_logout_redirect_uris: lines(after), require_pkce: isPublic || pkce, signing_algorithm: algorithm };
     const made = app
       ? await call<Made>("PATCH", `/oidc/clients/${encodeURIComponent(app.client_id)}`, { ...changes, ...(rotated ? { rotate_secret: true } : {}) })

@@ -2,8 +2,7 @@ import { plural } from "../format.ts";
 import { useResource } from "../hooks.ts";
 import { Link } from "../router.tsx";
 import type { Schemas } from "../types.ts";
-import { Icon } from "../ui/icons.tsx";
-import { Card, Text } from "../ui/bits.tsx";
+import { Card, Icon, Text } from "../ui.ts";
 
 interface Need {
   what: string;

@@ -5,11 +5,7 @@ import { useAction, useLoaded } from "../hooks.ts";
 import { newestEntries } from "../newest.ts";
 import { setQuery } from "../router.tsx";
 import type { Schemas } from "../types.ts";
-import { Badge, Fact, Facts, Id, Screen, Status, Text, Time } from "../ui/bits.tsx";
-import { Dialog } from "../ui/dialog.tsx";
-import { Empty, Failure } from "../ui/states.tsx";
-import { Table } from "../ui/table.tsx";
-import { Button } from "../ui/button.tsx";
+import { Badge, Button, Dialog, Empty, Fact, Facts, Failure, Id, Screen, Status, Table, Text, Time } from "../ui.ts";
 import { actionName, sentence } from "../words.ts";
 
 type Entry = Schemas["AuditEntry"];

@@ -4,14 +4,8 @@ import { call } from "../api.ts";
 import { parseAmount, sats, startOfDay } from "../format.ts";
 import { useResource } from "../hooks.ts";
 import type { Schemas } from "../types.ts";
-import { Badge, Card, Id, Screen, Text, Time } from "../ui/bits.tsx";
-import { Action, Dialog } from "../ui/dialog.tsx";
-import { AmountInput, Check, Input, Select } from "../ui/form.tsx";
-import { Icon } from "../ui/icons.tsx";
-import { Empty } from "../ui/states.tsx";
-import { Table } from "../ui/table.tsx";
+import { Action, AmountInput, Badge, Button, Card, Check, Dialog, Empty, Icon, Id, Input, Screen, Select, Table, Text, Time } from "../ui.ts";
 import { SCOPES } from "../words.ts";
-import { Button } from "../ui/button.tsx";
 
 type Key = Schemas["ApiKey"];
 
@@ -27,9 +21,7 @@ export function Keys() {
     <Screen
       title="API keys"
       about="Give each program a key that can do only what it needs."
-      actions={
-        may && <Button primary run={() => create(true)}><Icon name="plus" /> New key</Button>
-      }
+      actions={may && <Button primary run={() => create(true)}><Icon name="plus" /> New key</Button>}
     >
       <Table
         caption="API keys, the newest first"
@@ -139,9 +131,8 @@ function NewKey({ close, done }: MadeProps) {
   const [until, setUntil] = useState("");
   const [networks, setNetworks] = useState("");
   const [own, setOwn] = useState(false);
-  const [key] = useState(() => crypto.randomUUID());
   const amount = parseAmount(budget, "sats");
-  const action = async () => {
+  const action = async (key: string) => {
     const from = networks.split(/[\s,]+/).filter(Boolean);
     const body = {
       name,
@@ -175,14 +166,13 @@ function NewKey({ close, done }: MadeProps) {
 const OVERLAPS: [string, string][] = [["0", "at once"], ["3600", "in an hour"], ["86400", "in a day"], ["604800", "in a week"]];
 function Rotate({ of, close, done }: MadeProps & { of: Key }) {
   const [overlap, setOverlap] = useState("86400");
-  const [key] = useState(() => crypto.randomUUID());
   return (
     <Action
       title={`A new secret for ${of.name}`}
       verb="Make a new secret"
       sensitive
       close={close}
-      action={async () => done(await call<Schemas["ApiKeyWithSecret"]>("POST", `/keys/${encodeURIComponent(of.id)}/rotate`, { overlap_seconds: Number(overlap) }, { key }))}
+      action={async (key) => done(await call<Schemas["ApiKeyWithSecret"]>("POST", `/keys/${encodeURIComponent(of.id)}/rotate`, { overlap_seconds: Number(overlap) }, { key }))}
     >
       <p>What the key may do stays as it is. Until the former secret ends, both are accepted.</p>
       <Select label="The former secret ends" value={overlap} set={setOverlap} options={OVERLAPS} />

@@ -7,13 +7,7 @@ import { justBefore } from "../newest.ts";
 import { Qr, svgOf } from "../qr.tsx";
 import { go } from "../router.tsx";
 import type { Link, Schemas } from "../types.ts";
-import { Amount, Card, download, Fact, Facts, Id, Screen, Status, Text, Time } from "../ui/bits.tsx";
-import { Action } from "../ui/dialog.tsx";
-import { AmountInput, Filter, Input, Select } from "../ui/form.tsx";
-import { Icon } from "../ui/icons.tsx";
-import { Empty, Failure, Loading } from "../ui/states.tsx";
-import { Table } from "../ui/table.tsx";
-import { Button } from "../ui/button.tsx";
+import { Action, Amount, AmountInput, Button, Card, download, Empty, Fact, Facts, Failure, Filter, Icon, Id, Input, Loading, Screen, Select, Status, Table, Text, Time } from "../ui.ts";
 
 
 function price({ amount, min, max, currency }: Link): string {
@@ -62,11 +56,10 @@ function NewLink({ close }: { close: () => void }) {
   const [max, setMax] = useState("");
   const [most, setMost] = useState("");
   const [until, setUntil] = useState("");
-  const [key] = useState(() => crypto.randomUUID());
   const low = parseAmount(amount, currency);
   const high = parseAmount(max, currency);
   const isFixed = kind === "fixed";
-  const action = async () => {
+  const action = async (key: string) => {
     const day = until ? startOfDay(new Date(`${until}T00:00:00`).getTime() / 1000, -1) : undefined;
     const body = {
       description,
@@ -115,10 +108,7 @@ export function LinkScreen({ id }: { id: string }) {
     <Screen
       title={visible(link.description) || "Payment link"}
       back={{ to: "/links", label: "Links" }}
-      actions={
-        may &&
-        link.status === "open" && <Button run={() => end(true)}>Close…</Button>
-      }
+      actions={may && link.status === "open" && <Button run={() => end(true)}>Close…</Button>}
     >
       <div class="columns">
         <Card

@@ -3,11 +3,7 @@ import { withQuery } from "../api.ts";
 import { usePaged } from "../hooks.ts";
 import { go, setQuery } from "../router.tsx";
 import type { Login } from "../types.ts";
-import { Screen, Status, Text, Time, UserLink } from "../ui/bits.tsx";
-import { Filter } from "../ui/form.tsx";
-import { Icon } from "../ui/icons.tsx";
-import { Empty } from "../ui/states.tsx";
-import { Table } from "../ui/table.tsx";
+import { Empty, Filter, Icon, Screen, Status, Table, Text, Time, UserLink } from "../ui.ts";
 import { methodOf } from "../words.ts";
 
 const STATUSES: [string, string][] = [

@@ -5,13 +5,8 @@ import { amountIn, clockTime, dayOf, fullTime, isSats, parseAmount, sats } from 
 import { useLoaded, useResource } from "../hooks.ts";
 import { go, Link } from "../router.tsx";
 import type { ApiEvent, Payment, Schemas } from "../types.ts";
-import { Amount, Card, download, Fact, Facts, Id, Screen, Status, Text, Time, UserLink } from "../ui/bits.tsx";
-import { Action, Dialog } from "../ui/dialog.tsx";
-import { AmountInput, Input } from "../ui/form.tsx";
-import { Icon } from "../ui/icons.tsx";
-import { Empty, Failure, Loaded } from "../ui/states.tsx";
+import { Action, Amount, AmountInput, Button, Card, Dialog, download, Empty, Fact, Facts, Failure, Icon, Id, Input, Loaded, Screen, Status, Text, Time, UserLink } from "../ui.ts";
 import { kindOf, sentence, statusOf } from "../words.ts";
-import { Button } from "../ui/button.tsx";
 
 interface Found { payment: Payment; refunds: Payment[] }
 
@@ -161,7 +156,6 @@ function Refund({ payment, left, close }: { payment: Payment; left: number; clos
   const [text, setText] = useState(String(whole));
   const [reference, setReference] = useState("");
   const [page, setPage] = useState<Schemas["RefundStarted"]>();
-  const [key] = useState(() => crypto.randomUUID());
   const amount = parseAmount(text, "sats");
   const isAll = amount === whole;
   if (page) {
@@ -182,7 +176,7 @@ function Refund({ payment, left, close }: { payment: Payment; left: number; clos
       sensitive
       disabled={amount === undefined || amount > Math.ceil(left / 1000)}
       close={close}
-      action={async () => {
+      action={async (key) => {
         const body = { ...(isAll ? { amount: left } : { amount: (amount ?? 0) * 1000 }), ...(reference ? { request_id: reference } : {}) };
         setPage(await call<Schemas["RefundStarted"]>("POST", `/payments/${payment.stream_id}/refund`, body, { key }));
       }}

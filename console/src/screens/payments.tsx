@@ -4,13 +4,8 @@ import { csvCell, startOfDay } from "../format.ts";
 import { useAction, usePaged } from "../hooks.ts";
 import { setQuery } from "../router.tsx";
 import type { Payment, Schemas } from "../types.ts";
-import { Amount, download, Screen, Status, Text, Time } from "../ui/bits.tsx";
-import { Filter, Input } from "../ui/form.tsx";
-import { Icon } from "../ui/icons.tsx";
-import { Empty, Failure } from "../ui/states.tsx";
-import { Table, type Column } from "../ui/table.tsx";
+import { Amount, Button, type Column, download, Empty, Failure, Filter, Icon, Input, Screen, Status, Table, Text, Time } from "../ui.ts";
 import { kindOf } from "../words.ts";
-import { Button } from "../ui/button.tsx";
 
 const STATUSES: [string, string][] = [
   ["", "All"],

@@ -4,13 +4,7 @@ import { call } from "../api.ts";
 import { count } from "../format.ts";
 import { useResource } from "../hooks.ts";
 import type { Schemas } from "../types.ts";
-import { Badge, Screen, Status, Text, Time } from "../ui/bits.tsx";
-import { Action } from "../ui/dialog.tsx";
-import { Input } from "../ui/form.tsx";
-import { Icon } from "../ui/icons.tsx";
-import { Empty } from "../ui/states.tsx";
-import { Table } from "../ui/table.tsx";
-import { Button } from "../ui/button.tsx";
+import { Action, Badge, Button, Empty, Icon, Input, Screen, Status, Table, Text, Time } from "../ui.ts";
 
 type Relay = Schemas["Relay"];
 
@@ -25,9 +19,7 @@ export function Relays() {
     <Screen
       title="Relays"
       about="They connect the service with users' wallets. Use at least two, of different operators."
-      actions={
-        may && <Button primary run={() => add(true)}><Icon name="plus" /> Add a relay</Button>
-      }
+      actions={may && <Button primary run={() => add(true)}><Icon name="plus" /> Add a relay</Button>}
     >
       <Table
         caption="Relays"

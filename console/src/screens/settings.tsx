@@ -5,13 +5,7 @@ import { escaped, visible } from "../format.ts";
 import { useResource } from "../hooks.ts";
 import { setQuery } from "../router.tsx";
 import type { Operators, Setting } from "../types.ts";
-import { Badge, Card, Copy, Id, Screen, Text, Time } from "../ui/bits.tsx";
-import { Action, Dialog } from "../ui/dialog.tsx";
-import { Filter, Input } from "../ui/form.tsx";
-import { Icon } from "../ui/icons.tsx";
-import { Empty, Loaded } from "../ui/states.tsx";
-import { Table } from "../ui/table.tsx";
-import { Button } from "../ui/button.tsx";
+import { Action, Badge, Button, Card, Copy, Dialog, Empty, Filter, Icon, Id, Input, Loaded, Screen, Table, Text, Time } from "../ui.ts";
 
 /** The look and name of the service, who works here, and every value that is in force. */
 export function Settings({ query }: { query: URLSearchParams }) {
@@ -212,9 +206,7 @@ function People() {
     <>
       <Card
         title="Operators"
-        actions={
-          may && <Button small run={() => invite(true)}><Icon name="plus" /> Invite</Button>
-        }
+        actions={may && <Button small run={() => invite(true)}><Icon name="plus" /> Invite</Button>}
       >
         <Table
           caption="Operators"
@@ -269,7 +261,6 @@ function Invite({ close, done }: { close: () => void; done: () => void }) {
   const [name, setName] = useState("");
   const [role, setRole] = useState("support");
   const [link, setLink] = useState<{ page_url: string; expires_at: number }>();
-  const [key] = useState(() => crypto.randomUUID());
   if (link) {
     return (
       <Dialog title="The invitation" close={close}>
@@ -285,7 +276,7 @@ function Invite({ close, done }: { close: () => void; done: () => void }) {
       verb="Make an invitation"
       sensitive
       close={close}
-      action={async () => {
+      action={async (key) => {
         setLink(await call("POST", "/operators/invitations", { name, role }, { key }));
         done();
       }}

@@ -5,12 +5,7 @@ import { amountIn } from "../format.ts";
 import { usePages, useResource } from "../hooks.ts";
 import { setQuery } from "../router.tsx";
 import type { Subscription } from "../types.ts";
-import { Amount, Card, Fact, Facts, Id, Screen, Status, Text, Time, UserLink } from "../ui/bits.tsx";
-import { Action } from "../ui/dialog.tsx";
-import { Filter } from "../ui/form.tsx";
-import { Empty, Loaded } from "../ui/states.tsx";
-import { Table } from "../ui/table.tsx";
-import { Button } from "../ui/button.tsx";
+import { Action, Amount, Button, Card, Empty, Fact, Facts, Filter, Id, Loaded, Screen, Status, Table, Text, Time, UserLink } from "../ui.ts";
 
 const STATES: [string, string][] = [
   ["active", "Active"],
@@ -60,10 +55,7 @@ export function SubscriptionScreen({ id }: { id: string }) {
     <Screen
       title="Subscription"
       back={{ to: "/subscriptions", label: "Subscriptions" }}
-      actions={
-        may &&
-        data?.state === "active" && <Button run={() => end(true)}>Close…</Button>
-      }
+      actions={may && data?.state === "active" && <Button run={() => end(true)}>Close…</Button>}
     >
       <Card><Loaded {...subscription}>{(info) => <Details {...info} />}</Loaded></Card>
       {closing && data && (

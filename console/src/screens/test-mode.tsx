@@ -2,12 +2,7 @@ import { useState } from "preact/hooks";
 import { call } from "../api.ts";
 import { parseAmount, sats } from "../format.ts";
 import { useResource } from "../hooks.ts";
-import { Card, Screen } from "../ui/bits.tsx";
-import { Button } from "../ui/button.tsx";
-import { Action } from "../ui/dialog.tsx";
-import { AmountInput, Input, Select } from "../ui/form.tsx";
-import { Empty } from "../ui/states.tsx";
-import { Table } from "../ui/table.tsx";
+import { Action, AmountInput, Button, Card, Empty, Input, Screen, Select, Table } from "../ui.ts";
 import { sentence } from "../words.ts";
 
 interface Outcome { outcome: string; for: string | null; amount_millisats: number | null; times_left: number }

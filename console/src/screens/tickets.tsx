@@ -4,12 +4,7 @@ import { call } from "../api.ts";
 import { count } from "../format.ts";
 import { usePages, useResource } from "../hooks.ts";
 import type { Schemas } from "../types.ts";
-import { Card, Id, Screen, Status, Text, Time, UserLink } from "../ui/bits.tsx";
-import { Action, Dialog } from "../ui/dialog.tsx";
-import { Input } from "../ui/form.tsx";
-import { Empty } from "../ui/states.tsx";
-import { Table } from "../ui/table.tsx";
-import { Button } from "../ui/button.tsx";
+import { Action, Button, Card, Dialog, Empty, Id, Input, Screen, Status, Table, Text, Time, UserLink } from "../ui.ts";
 
 type Balance = Schemas["TicketBalance"];
 type Outgoing = Schemas["OutgoingTicket"];
@@ -83,7 +78,6 @@ export function Tickets() {
 function Withdraw({ balance, close, done }: { balance: Balance; close: () => void; done: () => void }) {
   const [amount, setAmount] = useState(String(balance.amount));
   const [token, setToken] = useState<string>();
-  const [key] = useState(() => crypto.randomUUID());
   const number = /^\d{1,15}$/.test(amount.trim()) ? Number(amount) : 0;
   if (token !== undefined) {
     return (
@@ -101,7 +95,7 @@ function Withdraw({ balance, close, done }: { balance: Balance; close: () => voi
       sensitive
       disabled={number < 1 || number > balance.amount}
       close={close}
-      action={async () => {
+      action={async (key) => {
         const { mint_url, unit } = balance;
         const ticket = await call<Schemas["Ticket"]>("POST", "/cashu/withdraw", { mint_url, unit, amount: number }, { key });
         done();

@@ -4,8 +4,7 @@ import { useLoaded, useNow, useResource } from "../hooks.ts";
 import { Plot, type Series } from "../plot.tsx";
 import { Link } from "../router.tsx";
 import type { Login, Payment, Schemas, Sums } from "../types.ts";
-import { Amount, Card, Screen, Status, Text, Time } from "../ui/bits.tsx";
-import { Empty, Loaded } from "../ui/states.tsx";
+import { Amount, Card, Empty, Loaded, Screen, Status, Text, Time } from "../ui.ts";
 import { Attention } from "./attention.tsx";
 
 const HOUR = 3600;

@@ -5,11 +5,8 @@ import { count, plural } from "../format.ts";
 import { useLoaded, useResource } from "../hooks.ts";
 import { Link } from "../router.tsx";
 import type { Schemas, User, UserRecords } from "../types.ts";
-import { Card, Fact, Facts, Id, Screen, Text, Time } from "../ui/bits.tsx";
-import { Action, Dialog } from "../ui/dialog.tsx";
-import { Empty, Loaded } from "../ui/states.tsx";
+import { Action, Button, Card, Dialog, Empty, Fact, Facts, Id, Loaded, Screen, Text, Time } from "../ui.ts";
 import { sentence } from "../words.ts";
-import { Button } from "../ui/button.tsx";
 
 const RECORDS: [UserRecords, string, ((id: string) => string)?][] = [
   ["payments", "Payments", (id) => `/payments/${id}`],
@@ -30,7 +27,7 @@ async function readUser(id: string, signal: AbortSignal): Promise<User> {
     user[kind] = pages.flatMap((page) => page[kind]);
     user[`${kind}_total`] = pages.reduce((sum, page) => sum + page[`${kind}_total`], 0);
   }
-  const times = (name: "first_seen" | "last_seen") => pages.map((page) => page[name]).filter((at) => at !== null);
+  const times = (name: "first_seen" | "last_seen") => pages.map((page) => page[name]).filter((at) => typeof at === "number");
   user.first_seen = times("first_seen").sort((one, other) => one - other)[0] ?? null;
   user.last_seen = times("last_seen").sort((one, other) => other - one)[0] ?? null;
   return user;
@@ -48,10 +45,7 @@ export function UserScreen({ id }: { id: string }) {
     <Screen
       title="User"
       back={{ to: "/logins", label: "Logins and users" }}
-      actions={
-        may &&
-        user.data && <Button run={() => erase(true)}>Erase…</Button>
-      }
+      actions={may && user.data && <Button run={() => erase(true)}>Erase…</Button>}
     >
       <Card>
         <Facts>

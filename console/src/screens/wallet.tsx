@@ -6,12 +6,7 @@ import { useResource } from "../hooks.ts";
 import { Qr } from "../qr.tsx";
 import { go } from "../router.tsx";
 import type { Schemas } from "../types.ts";
-import { Amount, Badge, Card, Fact, Facts, Id, Screen, Text, Time } from "../ui/bits.tsx";
-import { Action, Dialog } from "../ui/dialog.tsx";
-import { AmountInput, Check, Input } from "../ui/form.tsx";
-import { Icon } from "../ui/icons.tsx";
-import { Empty, Loaded } from "../ui/states.tsx";
-import { Button } from "../ui/button.tsx";
+import { Action, Amount, AmountInput, Badge, Button, Card, Check, Dialog, Empty, Fact, Facts, Icon, Id, Input, Loaded, Screen, Text, Time } from "../ui.ts";
 
 type Channel = Schemas["Channel"];
 type Asked = "address" | "send" | "open" | "cost";
@@ -148,7 +143,6 @@ function ChannelRow({ channel, close }: { channel: Channel; close: (() => void) 
 }
 
 function Address({ close }: { close: () => void }) {
-  const [key] = useState(() => crypto.randomUUID());
   const [made, setMade] = useState<string>();
   if (made === undefined) {
     return (
@@ -157,7 +151,7 @@ function Address({ close }: { close: () => void }) {
         stays
         verb="Show an address"
         close={close}
-        action={async () => setMade((await call<Schemas["BitcoinAddress"]>("POST", "/wallet/addresses", {}, { key })).address)}
+        action={async (key) => setMade((await call<Schemas["BitcoinAddress"]>("POST", "/wallet/addresses", {}, { key })).address)}
       >
         <p>Bitcoin that is sent there is the node's on-chain balance: for channels, for fees, or to send on.</p>
       </Action>
@@ -175,7 +169,6 @@ function Send({ spendable, close }: { spendable: number; close: () => void }) {
   const [text, setText] = useState("");
   const [all, setAll] = useState(false);
   const [rate, setRate] = useState("");
-  const [key] = useState(() => crypto.randomUUID());
   const amount = parseAmount(text, "sats");
   const what = all ? "everything" : amount ? sats(amount * 1000) : "";
   return (
@@ -186,7 +179,7 @@ function Send({ spendable, close }: { spendable: number; close: () => void }) {
       sensitive
       disabled={!address.trim() || (!all && amount === undefined)}
       close={close}
-      action={async () => {
+      action={async (key) => {
         const body = { address: address.trim(), amount: all ? "all" : (amount ?? 0) * 1000, ...(rate ? { fee_rate: Number(rate) } : {}) };
         const started = await call<Schemas["StreamStarted"]>("POST", "/wallet/send", body, { key });
         go(`/payments/${started.stream_id}`);
@@ -207,7 +200,6 @@ function Send({ spendable, close }: { spendable: number; close: () => void }) {
 function Open({ spendable, close, done }: { spendable: number; close: () => void; done: () => void }) {
   const [text, setText] = useState("");
   const [peer, setPeer] = useState("");
-  const [key] = useState(() => crypto.randomUUID());
   const amount = parseAmount(text, "sats");
   return (
     <Action
@@ -216,7 +208,7 @@ function Open({ spendable, close, done }: { spendable: number; close: () => void
       sensitive
       disabled={amount === undefined}
       close={close}
-      action={async () => {
+      action={async (key) => {
         await call("POST", "/wallet/channels", { amount: (amount ?? 0) * 1000, ...(peer.trim() ? { peer: peer.trim() } : {}) }, { key });
         done();
       }}

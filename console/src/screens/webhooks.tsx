@@ -6,12 +6,7 @@ import { useLoaded, useNow } from "../hooks.ts";
 import { newestFirst, streamsFrom } from "../newest.ts";
 import { setQuery } from "../router.tsx";
 import type { ApiEvent, Delivery, Schemas } from "../types.ts";
-import { Card, Copy, Fact, Facts, Id, Screen, Status, Text, Time } from "../ui/bits.tsx";
-import { Action } from "../ui/dialog.tsx";
-import { Filter } from "../ui/form.tsx";
-import { Empty, Failure, Loaded, Loading } from "../ui/states.tsx";
-import { Table } from "../ui/table.tsx";
-import { Button } from "../ui/button.tsx";
+import { Action, Button, Card, Copy, Empty, Fact, Facts, Failure, Filter, Id, Loaded, Loading, Screen, Status, Table, Text, Time } from "../ui.ts";
 
 const STATUSES: [string, string][] = [["failed", "Failed"], ["pending", "Pending"], ["delivered", "Delivered"]];
 /** What was delivered is read of streams that began within so long, in seconds. */
@@ -144,9 +139,7 @@ export function DeliveryScreen({ id, query }: { id: string; query: URLSearchPara
     <Screen
       title="Delivery"
       back={{ to: `/webhooks?status=${status}`, label: "Webhooks" }}
-      actions={
-        may && <Button run={() => resend(true)}>Send again…</Button>
-      }
+      actions={may && <Button run={() => resend(true)}>Send again…</Button>}
     >
       <div class="columns">
         <Card title="Delivery">

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { needsStepUp, useSession } from "../access.ts";
 import { stepUp } from "../api.ts";
 import { visible } from "../format.ts";
@@ -55,13 +55,15 @@ interface ActionProps {
   disabled?: boolean;
   /** Stays open after the action, to show what came of it. */
   stays?: boolean;
-  action: () => Promise<void>;
+  /** Gets an idempotency key, which stays the same when a failed action is tried again. */
+  action: (key: string) => Promise<void>;
   close: () => void;
 }
 
 /** Asks before something changes, does it, and shows the service's reason if it is refused. */
 export function Action({ title, children, verb, danger, sensitive, disabled, stays, action, close }: ActionProps) {
   const { busy, error, run } = useAction();
+  const [key] = useState(() => crypto.randomUUID());
   const session = useSession();
   if (sensitive && needsStepUp(session)) {
     return (
@@ -76,7 +78,7 @@ export function Action({ title, children, verb, danger, sensitive, disabled, sta
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (!busy && !disabled) void run(action).then((done) => done && !stays && close());
+          if (!busy && !disabled) void run(() => action(key)).then((done) => done && !stays && close());
         }}
       >
         {children}
