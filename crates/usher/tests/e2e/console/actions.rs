@@ -153,9 +153,25 @@ async fn walk(stage: &Stage, [mut viewer, mut support, mut admin]: [Window; 3]) 
         assert_eq!(window.evaluate("policyViolations").await, json!([]));
         assert_eq!(window.evaluate("document.title.includes('owned')").await, json!(false));
     }
+    // Five minutes later a key needs a login again, which returns to the screen.
+    stage.advance(301).await;
+    admin.go("/keys").await;
+    new_key(&mut admin).await;
+    admin.until("location.pathname === '/console/step-up'").await;
+    admin.log_in("/console/keys").await;
+    new_key(&mut admin).await;
+    admin.sees("usher_live_").await;
+    admin.press("Close").await;
     admin.go("/account").await;
     admin.press("Log out").await;
     admin.until("document.body.dataset.state === 'logged-out'").await;
+}
+
+pub(super) async fn new_key(window: &mut Window) {
+    window.press("New key").await;
+    window.fill("Name", "till").await;
+    window.fill("login", "").await;
+    window.press("Create key").await;
 }
 
 fn of_support(things: &Things) -> Vec<Action> {

@@ -7,7 +7,7 @@ use tokio::io::AsyncWriteExt as _;
 use usher_protocol::Keys;
 use usher_testing::{TcpServer, read_request};
 
-use super::actions::IS_READ;
+use super::actions::{IS_READ, new_key};
 use super::stage::{HOSTILE, Stage};
 use super::window::Window;
 use crate::harness::now;
@@ -241,14 +241,6 @@ async fn sessions_end_in_the_middle_and_other_sites_cannot_use_them() {
     admin.until("document.body.dataset.state === 'logged-out'").await;
     admin.log_in(keys).await;
 
-    // Five minutes later a key needs a login again.
-    stage.advance(301).await;
-    new_key(&mut admin).await;
-    admin.until("location.pathname === '/console/step-up'").await;
-    admin.log_in(keys).await;
-    new_key(&mut admin).await;
-    admin.sees("usher_live_").await;
-
     // A colleague with a passkey: invited, and asked for it again.
     let link = stage.says(&["console", "invite", "Ida", "--role", "admin"]);
     let mut colleague = Window::chromium(&Keys::generate()).await;
@@ -274,11 +266,4 @@ async fn sessions_end_in_the_middle_and_other_sites_cannot_use_them() {
     let ida = operators["operators"].as_array().unwrap().iter().find(|operator| operator["name"] == "Ida").unwrap();
     stage.says(&["console", "remove", ida["key"].as_str().unwrap()]);
     colleague.until("document.body.dataset.state === 'logged-out'").await;
-}
-
-async fn new_key(window: &mut Window) {
-    window.press("New key").await;
-    window.fill("Name", "till").await;
-    window.fill("login", "").await;
-    window.press("Create key").await;
 }
