@@ -1,3 +1,4 @@
+import { useSession } from "../access.ts";
 import { plural } from "../format.ts";
 import { useResource } from "../hooks.ts";
 import { Link } from "../router.tsx";
@@ -46,6 +47,7 @@ export function Attention() {
 }
 
 function useNeeds(): Need[] {
+  const { test_mode } = useSession();
   const ready = useResource<Schemas["Ready"]>("/health/ready", { every: 60 });
   const wallet = useResource<Schemas["WalletInfo"]>("/wallet/info", { every: 120 });
   const failed = useResource<Schemas["WebhookDeliveries"]>("/webhooks/deliveries?status=failed&limit=100", { every: 120 });
@@ -54,22 +56,20 @@ function useNeeds(): Need[] {
   const checks = useResource<Schemas["VerificationSessionList"]>("/verification/sessions?status=open&limit=100", { live: ["CashuResponse"], every: 60 });
   return [
     ...(ready.data ? ofReadiness(ready.data) : []),
+    ...(ready.data && !test_mode ? ofBackup(ready.data) : []),
     ...(wallet.data?.node?.warnings ?? []).map(({ code, text }) => ({ what: text, step: NODE_STEPS[code] ?? "", to: "/wallet", isBad: code !== "low_inbound" })),
     ...ofWaiting(approvals.data?.approvals.length ?? 0, checks.data?.sessions.length ?? 0),
     ...ofDeliveries(failed.data?.deliveries ?? [], pending.data?.deliveries ?? []),
   ];
 }
 
-function ofReadiness({ relays, store, wallet, rates, tickets, last_backup_at }: Schemas["Ready"]): Need[] {
+function ofReadiness({ relays, store, wallet, rates, tickets }: Schemas["Ready"]): Need[] {
   const needs: Need[] = [];
   const bad = (what: string, step: string, to?: string) => needs.push({ what, step, isBad: true, ...(to ? { to } : {}) });
   if (!relays.ready) bad("No relay is connected: nobody can log in or pay with a wallet.", "Check the network of the machine, or add a relay.", "/relays");
   else if (relays.connected < relays.total) needs.push({ what: `${relays.total - relays.connected} of ${relays.total} relays are away.`, step: "One is enough for now; look at the reason.", to: "/relays" });
   if (!store.ready) bad("The database fails.", "Free space on its disk; docs/backup.md helps with a corrupt file.");
   if (store.damaged_rows > 0) bad(`${plural(store.damaged_rows, "row")} of the database cannot be read.`, "docs/backup.md says what each affects; all else works.");
-  const step = "Look at the timer or the script that makes backups; docs/backup.md has one for every night.";
-  if (last_backup_at === null) needs.push({ what: "No backup has been made with usher backup.", step });
-  else if (last_backup_at < Date.now() / 1000 - 86_400) bad("The last backup is older than a day.", step);
   if (!wallet.ready) bad("The Lightning backend is away: no invoices, no payments.", "Check the wallet and its relays. Payments made meanwhile are found when it is back.", "/wallet");
   if (wallet.warnings.includes("disputed_settlements")) bad("The Lightning backend reports payments whose proof or amount is wrong.", "Look at the log, and at the wallet behind it.");
   for (const { currency, problem, sources } of rates.currencies) {
@@ -80,6 +80,12 @@ function ofReadiness({ relays, store, wallet, rates, tickets, last_backup_at }: 
     if (responds === false || unfinished_jobs > 0) needs.push({ what: `The mint ${mint_url} ${responds === false ? "does not respond" : `has ${plural(unfinished_jobs, "unfinished job")}`}.`, step: "The tickets are safe. Ask its operator.", to: "/tickets" });
   }
   return needs;
+}
+
+function ofBackup({ last_backup_at }: Schemas["Ready"]): Need[] {
+  const step = "Look at the timer or the script that makes backups; docs/backup.md has one for every night.";
+  if (last_backup_at === null) return [{ what: "No backup has been made with usher backup.", step }];
+  return last_backup_at < Date.now() / 1000 - 86_400 ? [{ what: "The last backup is older than a day.", step, isBad: true }] : [];
 }
 
 function ofWaiting(approvals: number, checks: number): Need[] {
