@@ -105,24 +105,16 @@ export function usePaged<T>(path: string, member: string, query: URLSearchParams
 /** A list of the API that is read page by page, each below the one before. */
 export function usePages<T>(path: string | null, member: string, live?: string[], every?: number) {
   const [more, setMore] = useState<{ path: string | null; items: T[]; next: string | null | undefined }>({ path, items: [], next: undefined });
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>();
+  const { busy, error, run } = useAction();
   const first = useResource<Record<string, unknown>>(path, { ...(live ? { live } : {}), ...(every ? { every } : {}) });
   const later = more.path === path ? more : { path, items: [], next: undefined };
   const next = later.next !== undefined ? later.next : (first.data?.["next"] as string | null | undefined);
-  const loadMore = async () => {
-    if (path === null || !next) return;
-    setBusy(true);
-    setError(undefined);
-    try {
-      const page = await get<Record<string, unknown>>(`${path}${path.includes("?") ? "&" : "?"}after=${encodeURIComponent(next)}`);
+  const loadMore = () =>
+    run(async () => {
+      if (path === null || !next) return;
+      const page = await get<Record<string, unknown>>(withQuery(path, { after: next }));
       setMore({ path, items: [...later.items, ...(page[member] as T[])], next: (page["next"] as string | null | undefined) ?? null });
-    } catch (problem) {
-      setError(problem);
-    } finally {
-      setBusy(false);
-    }
-  };
+    });
   const items = first.data ? [...((first.data[member] as T[] | undefined) ?? []), ...later.items] : undefined;
   return { items, error: error ?? first.error, loading: first.loading || busy, more: next ? loadMore : undefined, reload: first.reload };
 }
@@ -145,7 +137,7 @@ export function useNow(): number {
 export function useAction() {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
-  const run = async (action: () => Promise<void>) => {
+  const run = async (action: () => Promise<unknown>) => {
     setBusy(true);
     setError(undefined);
     try {
@@ -159,4 +151,14 @@ export function useAction() {
     }
   };
   return { busy, error, run };
+}
+
+/** The values of a form: `field` gives a field its value, and what sets it. */
+export function useForm<T extends object>(start: T | (() => T)) {
+  const [values, setValues] = useState(start);
+  const field = <K extends keyof T>(name: K) => ({
+    value: values[name],
+    set: (value: T[K]) => setValues((now) => ({ ...now, [name]: value })),
+  });
+  return { values, field };
 }

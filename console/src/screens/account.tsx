@@ -1,9 +1,9 @@
-import { useContext, useState } from "preact/hooks";
+import { useContext } from "preact/hooks";
 import { SessionContext, useSession } from "../access.ts";
 import { endSession } from "../api.ts";
 import { ROOT } from "../base.ts";
 import { useAction } from "../hooks.ts";
-import { Action, Badge, Button, Card, Fact, Facts, Failure, Id, Screen, Table, Time } from "../ui.ts";
+import { Badge, Button, Card, Fact, Facts, Failure, Id, Screen, Table, Time, useDialog } from "../ui.ts";
 import { visible } from "../format.ts";
 import { SCOPES } from "../words.ts";
 
@@ -11,18 +11,23 @@ import { SCOPES } from "../words.ts";
 export function Account() {
   const session = useSession();
   const context = useContext(SessionContext);
-  const [ending, end] = useState<string>();
+  const { dialog, ask } = useDialog();
   const { busy, error, run } = useAction();
   const logOut = () =>
     run(async () => {
       await endSession();
       location.assign(ROOT);
     });
+  const end = (id: string) =>
+    ask({
+      title: "End this session?",
+      verb: "End session",
+      danger: true,
+      text: "The browser that has it has to log in again. What it has begun continues.",
+      action: () => endSession(id).then(context?.reload),
+    });
   return (
-    <Screen
-      title="Your account"
-      actions={<Button disabled={busy} run={() => void logOut()}>Log out</Button>}
-    >
+    <Screen title="Your account" actions={<Button disabled={busy} run={() => void logOut()}>Log out</Button>}>
       {error !== undefined && <Failure error={error} />}
       <Card>
         <Facts>
@@ -50,20 +55,7 @@ export function Account() {
           actions={({ id, current }) => !current && <Button small run={() => end(id)}>End</Button>}
         />
       </Card>
-      {ending && (
-        <Action
-          title="End this session?"
-          verb="End session"
-          danger
-          close={() => end(undefined)}
-          action={async () => {
-            await endSession(ending);
-            context?.reload();
-          }}
-        >
-          <p>The browser that has it has to log in again. What it has begun continues.</p>
-        </Action>
-      )}
+      {dialog}
     </Screen>
   );
 }

@@ -1,10 +1,9 @@
-import { useState } from "preact/hooks";
 import { useSession } from "../access.ts";
 import { call } from "../api.ts";
 import { sats } from "../format.ts";
 import { usePages } from "../hooks.ts";
 import type { Schemas } from "../types.ts";
-import { Action, Amount, Button, Card, Empty, Fact, Facts, Failure, Id, Loading, Screen, Text, Time } from "../ui.ts";
+import { Action, Amount, Button, Card, Empty, Fact, Facts, Failure, Id, Loading, Screen, Text, Time, useDialog } from "../ui.ts";
 import { kindOf } from "../words.ts";
 
 type Approval = Schemas["Approval"];
@@ -14,7 +13,23 @@ export function Approvals({ id }: { id?: string }) {
   const list = usePages<Approval>("/approvals?limit=1000", "approvals", ["StatusUpdate"], 60);
   const shown = list.items?.filter(({ stream_id }) => id === undefined || stream_id === id);
   const session = useSession();
-  const [decided, decide] = useState<{ approval: Approval; decision: "approve" | "decline" }>();
+  const { dialog, open } = useDialog();
+  const decide = (approval: Approval, decision: "approve" | "decline") => {
+    const [approves, amount] = [decision === "approve", sats(approval.amount_millisats)];
+    open((close) => (
+      <Action
+        title={approves ? `Pay ${amount}?` : "Decline this payment?"}
+        verb={approves ? `Approve ${amount}` : "Decline"}
+        danger={!approves}
+        sensitive
+        close={close}
+        action={() => call("POST", `/approvals/${approval.stream_id}`, { decision }).then(list.reload)}
+      >
+        <p>{approves ? "The payment goes on at once, and cannot be taken back." : "It ends unpaid. Until the same invoice has expired, it cannot be asked for again."}</p>
+        <Details approval={approval} />
+      </Action>
+    ));
+  };
   return (
     <Screen title="Approvals" {...(id === undefined ? {} : { back: { to: "/approvals", label: "Everything that waits" } })} about="Payments by you above the limit. Look at the payee before you approve: the payee wrote the description.">
       {list.error !== undefined && <Failure error={list.error} retry={list.reload} />}
@@ -32,8 +47,8 @@ export function Approvals({ id }: { id?: string }) {
             actions={
               session.approver && (
                 <>
-                  <Button small run={() => decide({ approval, decision: "decline" })}>Decline…</Button>
-                  <Button small primary run={() => decide({ approval, decision: "approve" })}>Approve…</Button>
+                  <Button small run={() => decide(approval, "decline")}>Decline…</Button>
+                  <Button small primary run={() => decide(approval, "approve")}>Approve…</Button>
                 </>
               )
             }
@@ -42,22 +57,7 @@ export function Approvals({ id }: { id?: string }) {
           </Card>
         ))
       )}
-      {decided && (
-        <Action
-          title={decided.decision === "approve" ? `Pay ${sats(decided.approval.amount_millisats)}?` : "Decline this payment?"}
-          verb={decided.decision === "approve" ? `Approve ${sats(decided.approval.amount_millisats)}` : "Decline"}
-          danger={decided.decision === "decline"}
-          sensitive
-          close={() => decide(undefined)}
-          action={async () => {
-            await call("POST", `/approvals/${decided.approval.stream_id}`, { decision: decided.decision });
-            list.reload();
-          }}
-        >
-          <p>{decided.decision === "approve" ? "The payment goes on at once, and cannot be taken back." : "It ends unpaid. Until the same invoice has expired, it cannot be asked for again."}</p>
-          <Details approval={decided.approval} />
-        </Action>
-      )}
+      {dialog}
     </Screen>
   );
 }

@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
 import { useMay } from "../access.ts";
 import { call } from "../api.ts";
-import { usePages, useResource } from "../hooks.ts";
+import { useForm, usePages, useResource } from "../hooks.ts";
 import { FRAMEWORKS } from "../snippets.ts";
 import type { Schemas, Setting } from "../types.ts";
-import { Action, Badge, Button, Card, Check, Copy, Dialog, Empty, Field, Icon, Id, Input, Screen, Select, Table, Text, Time, UserLink } from "../ui.ts";
+import { Action, Area, Badge, Button, Card, Check, Empty, Icon, Id, Input, Screen, Select, Snippet, Table, Text, Time, useDialog, UserLink } from "../ui.ts";
 
 type App = Schemas["OidcClient"];
 /** A client, with its secret if that is new. */
@@ -13,22 +13,35 @@ type Made = Schemas["OidcClientWithSecret"];
 /** Apps to which users log in with OpenID Connect. */
 export function Apps() {
   const apps = useResource<{ clients: App[] }>("/oidc/clients");
-  const issuer = useIssuer();
   const may = useMay("apps");
-  const [edited, edit] = useState<App | "new">();
-  const [removed, remove] = useState<App>();
-  const [shown, show] = useState<{ app: App; secret?: string }>();
+  const { dialog, open, ask, tell } = useDialog();
+  const show = (app: App, secret?: string) => tell(`Settings for ${app.name}`, <Snippets app={app} secret={secret} />);
+  const edit = (app?: App) => {
+    const done = ({ client, secret }: Made) => {
+      apps.reload();
+      if (secret || !app) show(client, secret);
+    };
+    open((close) => <Edit app={app} close={close} done={done} />);
+  };
+  const remove = ({ name, client_id }: App) =>
+    ask({
+      title: `Remove ${name}?`,
+      verb: "Remove app",
+      danger: true,
+      sensitive: true,
+      text: "Nobody can log in to it any more, and all its tokens become invalid at once.",
+      action: () => call("DELETE", `/oidc/clients/${encodeURIComponent(client_id)}`).then(apps.reload),
+    });
   return (
     <Screen
       title="Apps"
       about="Apps to which your users log in with their Nostr key, by OpenID Connect."
-      actions={may && <Button primary run={() => edit("new")}><Icon name="plus" /> New app</Button>}
+      actions={may && <Button primary run={() => edit()}><Icon name="plus" /> New app</Button>}
     >
       <Table
         caption="OpenID Connect clients"
+        {...apps}
         rows={apps.data?.clients}
-        error={apps.error}
-        reload={apps.reload}
         id={({ client_id }) => client_id}
         columns={[
           {
@@ -41,7 +54,7 @@ export function Apps() {
         ]}
         actions={(app) => (
           <>
-            <Button small run={() => show({ app })}>Settings</Button>
+            <Button small run={() => show(app)}>Settings</Button>
             {may && app.source === "stored" && <><Button small run={() => edit(app)}>Change…</Button><Button small run={() => remove(app)}>Remove…</Button></>}
           </>
         )}
@@ -49,33 +62,7 @@ export function Apps() {
       />
       {apps.data?.clients.map(({ client_id, warning }) => warning && <p key={client_id} class="notice bad"><span><bdi>{client_id}</bdi>: {warning}.</span></p>)}
       <Consents />
-      {edited && (
-        <Edit
-          app={edited === "new" ? undefined : edited}
-          close={() => edit(undefined)}
-          done={({ client, secret }) => {
-            edit(undefined);
-            apps.reload();
-            if (secret || edited === "new") show({ app: client, ...(secret ? { secret } : {}) });
-          }}
-        />
-      )}
-      {shown && <Snippets {...shown} issuer={issuer} close={() => show(undefined)} />}
-      {removed && (
-        <Action
-          title={`Remove ${removed.name}?`}
-          verb="Remove app"
-          danger
-          sensitive
-          close={() => remove(undefined)}
-          action={async () => {
-            await call("DELETE", `/oidc/clients/${encodeURIComponent(removed.client_id)}`);
-            apps.reload();
-          }}
-        >
-          <p>Nobody can log in to it any more, and all its tokens become invalid at once.</p>
-        </Action>
-      )}
+      {dialog}
     </Screen>
   );
 }
@@ -89,8 +76,17 @@ function useIssuer(): string {
 
 function Consents() {
   const consents = usePages<Schemas["OidcConsent"]>("/oidc/consents?limit=100", "consents");
-  const [revoked, revoke] = useState<Schemas["OidcConsent"]>();
+  const { dialog, ask } = useDialog();
   const may = useMay("apps");
+  const revoke = ({ client_id, main_key }: Schemas["OidcConsent"]) =>
+    ask({
+      title: "Revoke this consent?",
+      verb: "Revoke",
+      danger: true,
+      sensitive: true,
+      text: "The app's codes and tokens for this user stop working. The user is asked again at the next login.",
+      action: () => call("DELETE", "/oidc/consents", { client_id, main_key }).then(consents.reload),
+    });
   if (!consents.items?.length) return null;
   return (
     <Card title="What users have agreed to" class="after">
@@ -108,38 +104,28 @@ function Consents() {
         actions={(consent) => may && <Button small run={() => revoke(consent)}>Revoke…</Button>}
         empty={null}
       />
-      {revoked && (
-        <Action
-          title="Revoke this consent?"
-          verb="Revoke"
-          danger
-          sensitive
-          close={() => revoke(undefined)}
-          action={async () => {
-            const { client_id, main_key } = revoked;
-            await call("DELETE", "/oidc/consents", { client_id, main_key });
-            consents.reload();
-          }}
-        >
-          <p>The app's codes and tokens for this user stop working. The user is asked again at the next login.</p>
-        </Action>
-      )}
+      {dialog}
     </Card>
   );
 }
+
+const FRAMEWORK_NAMES = FRAMEWORKS.map(({ name }, at): [string, string] => [String(at), name]);
 
 interface EditProps { app: App | undefined; close: () => void; done: (made: Made) => void }
 function Edit({ app, close, done }: EditProps) {
   const [framework, setFramework] = useState("0");
   const chosen = FRAMEWORKS[Number(framework)];
-  const [id, setId] = useState(app?.client_id ?? "");
-  const [name, setName] = useState(app?.name ?? "");
-  const [back, setBack] = useState(app?.redirect_uris.join("\n") ?? "");
-  const [after, setAfter] = useState(app?.post_logout_redirect_uris?.join("\n") ?? "");
-  const [isPublic, setPublic] = useState(app?.public ?? false);
-  const [pkce, setPkce] = useState(app?.require_pkce ?? true);
-  const [algorithm, setAlgorithm] = useState(app?.signing_algorithm ?? "RS256");
-  const [rotated, rotate] = useState(false);
+  const { values, field } = useForm({
+    id: app?.client_id ?? "",
+    name: app?.name ?? "",
+    back: app?.redirect_uris.join("\n") ?? "",
+    after: app?.post_logout_redirect_uris?.join("\n") ?? "",
+    isPublic: app?.public ?? false,
+    pkce: app?.require_pkce ?? true,
+    algorithm: app?.signing_algorithm ?? "RS256",
+    rotated: false,
+  });
+  const { id, name, back, after, isPublic, pkce, algorithm, rotated } = values;
   const lines = (text: string) => text.split(/\s+/).filter(Boolean);
   const action = async (key: string) => {
     const changes = { name, redirect_uris: lines(back), post_logout_redirect_uris: lines(after), require_pkce: isPublic || pkce, signing_algorithm: algorithm };
@@ -148,11 +134,6 @@ function Edit({ app, close, done }: EditProps) {
       : await call<Made>("POST", "/oidc/clients", { ...(id ? { client_id: id } : {}), public: isPublic, ...changes }, { key });
     done(made);
   };
-  const area = (label: string, value: string, set: (value: string) => void, hint: string) => (
-    <Field label={label} hint={hint}>
-      {(id, described) => <textarea id={id} aria-describedby={described} spellcheck={false} value={value} onInput={(event) => set(event.currentTarget.value)} />}
-    </Field>
-  );
   return (
     <Action title={app ? "Change the app" : "New app"} verb={app ? "Save" : "Create app"} sensitive close={close} action={action} disabled={lines(back).length === 0}>
       {!app && (
@@ -162,35 +143,33 @@ function Edit({ app, close, done }: EditProps) {
             value={framework}
             set={(value) => {
               setFramework(value);
-              setPkce(!FRAMEWORKS[Number(value)]?.noPkce);
+              field("pkce").set(!FRAMEWORKS[Number(value)]?.noPkce);
             }}
-            options={FRAMEWORKS.map(({ name }, at) => [String(at), name])}
+            options={FRAMEWORK_NAMES}
           />
-          <Input label="Client id" optional hint="Letters, digits, dot, underscore, hyphen. By default a random one." value={id} set={setId} maxLength={64} />
+          <Input label="Client id" optional hint="Letters, digits, dot, underscore, hyphen. By default a random one." {...field("id")} maxLength={64} />
         </>
       )}
-      <Input label="Name" hint="Users are shown it." value={name} set={setName} maxLength={100} />
-      {area("Users come back to", back, setBack, `One address a line, such as ${chosen?.redirect ?? ""}. Compared character by character.`)}
-      {area("After logging out (optional)", after, setAfter, "One address a line.")}
-      {!app && <Check label="It runs on its users' devices" hint="A single-page or native app: it gets no secret." checked={isPublic} set={setPublic} />}
-      {!isPublic && <Check label="Require PKCE" hint="Without, only for apps that cannot do it, such as Gitea." checked={pkce} set={setPkce} />}
-      {app && !isPublic && <Check label="Give it a new secret" hint="The previous one is refused at once." checked={rotated} set={rotate} />}
-      <Select label="ID tokens are signed with" value={algorithm} set={setAlgorithm} options={[["RS256", "RS256: every library accepts it"], ["ES256", "ES256"]]} />
+      <Input label="Name" hint="Users are shown it." {...field("name")} maxLength={100} />
+      <Area label="Users come back to" hint={`One address a line, such as ${chosen?.redirect ?? ""}. Compared character by character.`} {...field("back")} />
+      <Area label="After logging out (optional)" hint="One address a line." {...field("after")} />
+      {!app && <Check label="It runs on its users' devices" hint="A single-page or native app: it gets no secret." {...field("isPublic")} />}
+      {!isPublic && <Check label="Require PKCE" hint="Without, only for apps that cannot do it, such as Gitea." {...field("pkce")} />}
+      {app && !isPublic && <Check label="Give it a new secret" hint="The previous one is refused at once." {...field("rotated")} />}
+      <Select label="ID tokens are signed with" {...field("algorithm")} options={[["RS256", "RS256: every library accepts it"], ["ES256", "ES256"]]} />
     </Action>
   );
 }
 
-interface SnippetsProps { app: App; secret?: string; issuer: string; close: () => void }
-function Snippets({ app, secret, issuer, close }: SnippetsProps) {
+function Snippets({ app, secret }: { app: App; secret: string | undefined }) {
+  const issuer = useIssuer();
   const [framework, setFramework] = useState("0");
   const text = FRAMEWORKS[Number(framework)]?.snippet(issuer, app.client_id, secret || (app.public ? "(none)" : "SECRET")) ?? "";
   return (
-    <Dialog title={`Settings for ${app.name}`} close={close}>
-      <div class="form">
-        {secret && <div class="notice" role="status"><p>Its secret is shown this once: <Id whole>{secret}</Id></p></div>}
-        <Select label="The app's framework" value={framework} set={setFramework} options={FRAMEWORKS.map(({ name }, at) => [String(at), name])} />
-        <div class="snippet"><pre tabIndex={0}>{text}</pre><Copy text={text} label="Copy the settings" /></div>
-      </div>
-    </Dialog>
+    <div class="form">
+      {secret && <div class="notice" role="status"><p>Its secret is shown this once: <Id whole>{secret}</Id></p></div>}
+      <Select label="The app's framework" value={framework} set={setFramework} options={FRAMEWORK_NAMES} />
+      <Snippet text={text} label="Copy the settings" />
+    </div>
   );
 }

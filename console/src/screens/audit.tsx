@@ -5,7 +5,7 @@ import { useAction, useLoaded } from "../hooks.ts";
 import { newestEntries } from "../newest.ts";
 import { setQuery } from "../router.tsx";
 import type { Schemas } from "../types.ts";
-import { Badge, Button, Dialog, Empty, Fact, Facts, Failure, Id, Screen, Status, Table, Text, Time } from "../ui.ts";
+import { Badge, Button, Empty, Fact, Facts, Failure, Id, Screen, Search, Status, Table, Text, Time, useDialog } from "../ui.ts";
 import { actionName, sentence } from "../words.ts";
 
 type Entry = Schemas["AuditEntry"];
@@ -15,24 +15,17 @@ export function Audit({ query }: { query: URLSearchParams }) {
   const wanted = (query.get("q") ?? "").toLowerCase();
   const last = useLoaded("audit", (signal) => newestEntries(undefined, signal), { live: ["*"] });
   const [earlier, setEarlier] = useState<Entry[]>([]);
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<unknown>();
-  const [shown, show] = useState<Entry>();
+  const { busy, error, run } = useAction();
+  const { dialog, tell } = useDialog();
+  const show = (entry: Entry) => tell(`${actionName(entry.action)}, number ${entry.sequence}`, <Details {...entry} />);
   const all = last.data && unique([...last.data, ...earlier]);
   const oldest = all?.at(-1)?.sequence ?? 1;
   const rows = all?.filter((entry) => wanted === "" || textOf(entry).includes(wanted));
-  const more = async () => {
-    setBusy(true);
-    try {
+  const more = () =>
+    run(async () => {
       const page = await newestEntries(oldest);
       setEarlier((known) => [...known, ...page]);
-      setProblem(undefined);
-    } catch (error) {
-      setProblem(error);
-    } finally {
-      setBusy(false);
-    }
-  };
+    });
   return (
     <Screen
       title="Audit log"
@@ -40,12 +33,12 @@ export function Audit({ query }: { query: URLSearchParams }) {
       actions={<Verify />}
     >
       <div class="filters">
-        <input type="search" aria-label="Search in the entries that are shown" placeholder="Who, what, or an id" value={query.get("q") ?? ""} onInput={(event) => setQuery({ q: event.currentTarget.value })} />
+        <Search label="Search in the entries that are shown" placeholder="Who, what, or an id" value={query.get("q") ?? ""} set={(q) => setQuery({ q })} />
       </div>
       <Table
         caption="Audit log, the newest first"
         rows={rows}
-        error={problem ?? last.error}
+        error={error ?? last.error}
         loading={busy}
         reload={last.reload}
         more={oldest > 1 ? more : undefined}
@@ -64,44 +57,53 @@ export function Audit({ query }: { query: URLSearchParams }) {
         ]}
         empty={<Empty icon="audit" title={wanted ? "Nothing found" : "Nothing has been changed yet"} />}
       />
-      {shown && (
-        <Dialog title={`${actionName(shown.action)}, number ${shown.sequence}`} close={() => show(undefined)}>
-          <Facts>
-            <Fact name="Who"><Text>{shown.actor}</Text></Fact>
-            <Fact name="When"><Time at={shown.at} /></Fact>
-            <Fact name="From"><Text>{shown.address}</Text></Fact>
-            <Fact name="Outcome">{shown.outcome}</Fact>
-            {Object.entries(shown.details as Record<string, unknown>).map(([name, value]) => (
-              <Fact key={name} name={visible(name)}><Text>{String(value)}</Text></Fact>
-            ))}
-            <Fact name="Request"><Id>{shown.request_id}</Id></Fact>
-            <Fact name="Hash"><Id>{shown.hash}</Id></Fact>
-          </Facts>
-        </Dialog>
-      )}
+      {dialog}
     </Screen>
+  );
+}
+
+function Details({ actor, at, address, outcome, details, request_id, hash }: Entry) {
+  return (
+    <Facts>
+      <Fact name="Who"><Text>{actor}</Text></Fact>
+      <Fact name="When"><Time at={at} /></Fact>
+      <Fact name="From"><Text>{address}</Text></Fact>
+      <Fact name="Outcome">{outcome}</Fact>
+      {Object.entries(details as Record<string, unknown>).map(([name, value]) => (
+        <Fact key={name} name={visible(name)}><Text>{String(value)}</Text></Fact>
+      ))}
+      <Fact name="Request"><Id>{request_id}</Id></Fact>
+      <Fact name="Hash"><Id>{hash}</Id></Fact>
+    </Facts>
   );
 }
 
 /** Whether the log is as it was written. */
 function Verify() {
-  const [found, show] = useState<Schemas["AuditVerification"]>();
+  const { dialog, tell } = useDialog();
   const { busy, error, run } = useAction();
-  const verify = () => run(async () => show(await get<Schemas["AuditVerification"]>("/audit/verification")));
+  const verify = async () => {
+    const found = await get<Schemas["AuditVerification"]>("/audit/verification");
+    tell(found.fault ? "The log was tampered with or is damaged" : "Every entry is as it was written", <Verified {...found} />);
+  };
   return (
     <>
-      <Button disabled={busy} run={() => void verify()}>{busy ? "Verifying…" : "Verify"}</Button>
+      <Button disabled={busy} run={() => void run(verify)}>{busy ? "Verifying…" : "Verify"}</Button>
       {error !== undefined && <Failure error={error} />}
-      {found && (
-        <Dialog title={found.fault ? "The log was tampered with or is damaged" : "Every entry is as it was written"} close={() => show(undefined)}>
-          {found.fault && <p class="notice bad" role="alert">{sentence(found.fault)}.</p>}
-          <Facts>
-            <Fact name="Newest entry">{found.head ? <Id>{found.head}</Id> : "The log is empty"}</Fact>
-            {found.removed > 0 && <Fact name="Removed after their retention">{`up to ${found.removed}`}</Fact>}
-          </Facts>
-          <p class="muted">Note the newest entry elsewhere: usher audit verify --head then finds an older database in the place of this one, too.</p>
-        </Dialog>
-      )}
+      {dialog}
+    </>
+  );
+}
+
+function Verified({ fault, head, removed }: Schemas["AuditVerification"]) {
+  return (
+    <>
+      {fault && <p class="notice bad" role="alert">{sentence(fault)}.</p>}
+      <Facts>
+        <Fact name="Newest entry">{head ? <Id>{head}</Id> : "The log is empty"}</Fact>
+        {removed > 0 && <Fact name="Removed after their retention">{`up to ${removed}`}</Fact>}
+      </Facts>
+      <p class="muted">Note the newest entry elsewhere: usher audit verify --head then finds an older database in the place of this one, too.</p>
     </>
   );
 }

@@ -2,9 +2,9 @@ import { useState } from "preact/hooks";
 import { useMay } from "../access.ts";
 import { call } from "../api.ts";
 import { parseAmount, sats, startOfDay } from "../format.ts";
-import { useResource } from "../hooks.ts";
+import { useForm, useResource } from "../hooks.ts";
 import type { Schemas } from "../types.ts";
-import { Action, AmountInput, Badge, Button, Card, Check, Dialog, Empty, Icon, Id, Input, Screen, Select, Table, Text, Time } from "../ui.ts";
+import { Action, AmountInput, Badge, Button, Card, Check, Empty, Icon, Id, Input, Screen, Select, Table, Text, Time, useDialog } from "../ui.ts";
 import { SCOPES } from "../words.ts";
 
 type Key = Schemas["ApiKey"];
@@ -13,21 +13,34 @@ type Key = Schemas["ApiKey"];
 export function Keys() {
   const keys = useResource<Schemas["ApiKeyList"]>("/keys");
   const may = useMay("keys");
-  const [creating, create] = useState(false);
-  const [rotated, rotate] = useState<Key>();
-  const [revoked, revoke] = useState<Key>();
-  const [made, setMade] = useState<Schemas["ApiKeyWithSecret"]>();
+  const { dialog, open, ask, tell } = useDialog();
+  const done = ({ secret }: Schemas["ApiKeyWithSecret"]) => {
+    keys.reload();
+    tell("The secret", secret ? (
+      <><p>Put it where your program reads it: it is shown this once.</p><p><Id whole>{secret}</Id></p></>
+    ) : <p>The key exists, and its secret was shown before. Rotate it to get another.</p>);
+  };
+  const create = () => open((close) => <NewKey close={close} done={done} />);
+  const rotate = (key: Key) => open((close) => <Rotate of={key} close={close} done={done} />);
+  const revoke = ({ id, name }: Key) =>
+    ask({
+      title: `Revoke ${name}?`,
+      verb: "Revoke key",
+      danger: true,
+      sensitive: true,
+      text: "The program that has it can do nothing from now on; its connections end. Payments of it that wait for an approval are declined.",
+      action: () => call("DELETE", `/keys/${encodeURIComponent(id)}`).then(keys.reload),
+    });
   return (
     <Screen
       title="API keys"
       about="Give each program a key that can do only what it needs."
-      actions={may && <Button primary run={() => create(true)}><Icon name="plus" /> New key</Button>}
+      actions={may && <Button primary run={create}><Icon name="plus" /> New key</Button>}
     >
       <Table
         caption="API keys, the newest first"
+        {...keys}
         rows={keys.data && [...keys.data.keys].reverse()}
-        error={keys.error}
-        reload={keys.reload}
         id={({ id }) => id}
         columns={[
           {
@@ -61,49 +74,7 @@ export function Keys() {
           </ul>
         </Card>
       )}
-      {creating && (
-        <NewKey
-          close={() => create(false)}
-          done={(key) => {
-            create(false);
-            setMade(key);
-            keys.reload();
-          }}
-        />
-      )}
-      {rotated && (
-        <Rotate
-          of={rotated}
-          close={() => rotate(undefined)}
-          done={(key) => {
-            rotate(undefined);
-            setMade(key);
-            keys.reload();
-          }}
-        />
-      )}
-      {revoked && (
-        <Action
-          title={`Revoke ${revoked.name}?`}
-          verb="Revoke key"
-          danger
-          sensitive
-          close={() => revoke(undefined)}
-          action={async () => {
-            await call("DELETE", `/keys/${encodeURIComponent(revoked.id)}`);
-            keys.reload();
-          }}
-        >
-          <p>The program that has it can do nothing from now on; its connections end. Payments of it that wait for an approval are declined.</p>
-        </Action>
-      )}
-      {made && (
-        <Dialog title="The secret" close={() => setMade(undefined)}>
-          {made.secret ? (
-            <><p>Put it where your program reads it: it is shown this once.</p><p><Id whole>{made.secret}</Id></p></>
-          ) : <p>The key exists, and its secret was shown before. Rotate it to get another.</p>}
-        </Dialog>
-      )}
+      {dialog}
     </Screen>
   );
 }
@@ -125,12 +96,8 @@ function Limits({ scopes, networks, own_streams_only, daily_budget_millisats, re
 
 interface MadeProps { close: () => void; done: (key: Schemas["ApiKeyWithSecret"]) => void }
 function NewKey({ close, done }: MadeProps) {
-  const [name, setName] = useState("");
   const [scopes, setScopes] = useState<string[]>([]);
-  const [budget, setBudget] = useState("");
-  const [until, setUntil] = useState("");
-  const [networks, setNetworks] = useState("");
-  const [own, setOwn] = useState(false);
+  const { values: { name, budget, until, networks, own }, field } = useForm({ name: "", budget: "", until: "", networks: "", own: false });
   const amount = parseAmount(budget, "sats");
   const action = async (key: string) => {
     const from = networks.split(/[\s,]+/).filter(Boolean);
@@ -146,19 +113,19 @@ function NewKey({ close, done }: MadeProps) {
   };
   return (
     <Action title="New API key" verb="Create key" sensitive disabled={scopes.length === 0} close={close} action={action}>
-      <Input label="Name" hint="What the program is called." value={name} set={setName} maxLength={100} />
+      <Input label="Name" hint="What the program is called." {...field("name")} maxLength={100} />
       <fieldset>
         <legend>It may</legend>
         {Object.entries(SCOPES).map(([scope, about]) => (
-          <Check key={scope} label={scope} hint={about} checked={scopes.includes(scope)} set={(on) => setScopes(on ? [...scopes, scope] : scopes.filter((other) => other !== scope))} />
+          <Check key={scope} label={scope} hint={about} value={scopes.includes(scope)} set={(on) => setScopes(on ? [...scopes, scope] : scopes.filter((other) => other !== scope))} />
         ))}
       </fieldset>
-      {scopes.includes("payments:send") && <AmountInput label="At most a day, in sats" optional value={budget} set={setBudget} />}
+      {scopes.includes("payments:send") && <AmountInput label="At most a day, in sats" optional {...field("budget")} />}
       <div class="pair">
-        <Input label="Last day" optional type="date" value={until} set={setUntil} />
-        <Input label="From these networks" optional hint="CIDR or addresses" value={networks} set={setNetworks} />
+        <Input label="Last day" optional type="date" {...field("until")} />
+        <Input label="From these networks" optional hint="CIDR or addresses" {...field("networks")} />
       </div>
-      <Check label="Sees only what it has started" checked={own} set={setOwn} />
+      <Check label="Sees only what it has started" {...field("own")} />
     </Action>
   );
 }
@@ -166,14 +133,10 @@ function NewKey({ close, done }: MadeProps) {
 const OVERLAPS: [string, string][] = [["0", "at once"], ["3600", "in an hour"], ["86400", "in a day"], ["604800", "in a week"]];
 function Rotate({ of, close, done }: MadeProps & { of: Key }) {
   const [overlap, setOverlap] = useState("86400");
+  const rotate = (key: string) =>
+    call<Schemas["ApiKeyWithSecret"]>("POST", `/keys/${encodeURIComponent(of.id)}/rotate`, { overlap_seconds: Number(overlap) }, { key });
   return (
-    <Action
-      title={`A new secret for ${of.name}`}
-      verb="Make a new secret"
-      sensitive
-      close={close}
-      action={async (key) => done(await call<Schemas["ApiKeyWithSecret"]>("POST", `/keys/${encodeURIComponent(of.id)}/rotate`, { overlap_seconds: Number(overlap) }, { key }))}
-    >
+    <Action title={`A new secret for ${of.name}`} verb="Make a new secret" sensitive close={close} action={(key) => rotate(key).then(done)}>
       <p>What the key may do stays as it is. Until the former secret ends, both are accepted.</p>
       <Select label="The former secret ends" value={overlap} set={setOverlap} options={OVERLAPS} />
     </Action>

@@ -1,14 +1,12 @@
-import { useState } from "preact/hooks";
 import { useMay, useSession } from "../access.ts";
 import { call, withQuery } from "../api.ts";
 import { amountIn, parseAmount, startOfDay, visible } from "../format.ts";
-import { usePages, useResource } from "../hooks.ts";
+import { useForm, usePages, useResource } from "../hooks.ts";
 import { justBefore } from "../newest.ts";
 import { Qr, svgOf } from "../qr.tsx";
 import { go } from "../router.tsx";
 import type { Link, Schemas } from "../types.ts";
-import { Action, Amount, AmountInput, Button, Card, download, Empty, Fact, Facts, Failure, Filter, Icon, Id, Input, Loading, Screen, Select, Status, Table, Text, Time } from "../ui.ts";
-
+import { Action, Amount, AmountInput, Button, Card, download, Empty, Fact, Facts, Failure, Filter, Icon, Id, Input, Loading, Screen, Select, Status, Table, Text, Time, useDialog } from "../ui.ts";
 
 function price({ amount, min, max, currency }: Link): string {
   if (amount !== undefined) return amountIn(amount, currency);
@@ -19,9 +17,9 @@ function price({ amount, min, max, currency }: Link): string {
 export function Links() {
   const list = usePages<Link>("/payment-links?limit=1000", "links", ["StatusUpdate"]);
   const may = useMay("links");
-  const [creating, create] = useState(false);
+  const { dialog, open } = useDialog();
   const links = list.items && [...list.items].reverse();
-  const button = may && <Button primary run={() => create(true)}><Icon name="plus" /> New link</Button>;
+  const button = may && <Button primary run={() => open((close) => <NewLink close={close} />)}><Icon name="plus" /> New link</Button>;
   return (
     <Screen title="Links" about="A link is a page, and a code for paper, at which many people can pay." actions={button}>
       <Table
@@ -40,7 +38,7 @@ export function Links() {
         ]}
         empty={<Empty icon="links" title="No links yet" text="Make one for what you sell at a fixed price, or for tips; print its code." action={button} />}
       />
-      {creating && <NewLink close={() => create(false)} />}
+      {dialog}
     </Screen>
   );
 }
@@ -49,13 +47,8 @@ function NewLink({ close }: { close: () => void }) {
   const session = useSession();
   const own = session.currency?.toUpperCase();
   const currencies: [string, string][] = [["sats", "sats"], ...(own && own !== "SATS" ? [[own, own] as [string, string]] : [])];
-  const [description, setDescription] = useState("");
-  const [kind, setKind] = useState("fixed");
-  const [currency, setCurrency] = useState("sats");
-  const [amount, setAmount] = useState("");
-  const [max, setMax] = useState("");
-  const [most, setMost] = useState("");
-  const [until, setUntil] = useState("");
+  const { values, field } = useForm({ description: "", kind: "fixed", currency: "sats", amount: "", max: "", most: "", until: "" });
+  const { description, kind, currency, amount, max, most, until } = values;
   const low = parseAmount(amount, currency);
   const high = parseAmount(max, currency);
   const isFixed = kind === "fixed";
@@ -73,18 +66,18 @@ function NewLink({ close }: { close: () => void }) {
   };
   return (
     <Action title="New payment link" verb="Create link" close={close} action={action} disabled={low === undefined || (!isFixed && high === undefined)}>
-      <Input label="What it is for" hint="Payers see it, in their wallet and on the page." value={description} set={setDescription} maxLength={500} />
-      <Filter label="Price" value={kind} set={setKind} options={[["fixed", "Fixed price"], ["range", "The payer chooses"]]} />
-      {currencies.length > 1 && <Select label="Currency" value={currency} set={setCurrency} options={currencies} />}
-      {isFixed ? <AmountInput label={`Price in ${currency}`} currency={currency} value={amount} set={setAmount} /> : (
+      <Input label="What it is for" hint="Payers see it, in their wallet and on the page." {...field("description")} maxLength={500} />
+      <Filter label="Price" {...field("kind")} options={[["fixed", "Fixed price"], ["range", "The payer chooses"]]} />
+      {currencies.length > 1 && <Select label="Currency" {...field("currency")} options={currencies} />}
+      {isFixed ? <AmountInput label={`Price in ${currency}`} currency={currency} {...field("amount")} /> : (
         <div class="pair">
-          <AmountInput label={`From, in ${currency}`} currency={currency} value={amount} set={setAmount} />
-          <AmountInput label={`To, in ${currency}`} currency={currency} value={max} set={setMax} />
+          <AmountInput label={`From, in ${currency}`} currency={currency} {...field("amount")} />
+          <AmountInput label={`To, in ${currency}`} currency={currency} {...field("max")} />
         </div>
       )}
       <div class="pair">
-        <Input label="Payments, at most" optional type="number" min="1" value={most} set={setMost} />
-        <Input label="Last day" optional type="date" value={until} set={setUntil} />
+        <Input label="Payments, at most" optional type="number" min="1" {...field("most")} />
+        <Input label="Last day" optional type="date" {...field("until")} />
       </div>
     </Action>
   );
@@ -95,7 +88,15 @@ export function LinkScreen({ id }: { id: string }) {
   const list = usePages<Link>(withQuery("/payment-links", { after: justBefore(id), limit: 1 }), "links", ["StatusUpdate"]);
   const link = list.items?.find(({ stream_id }) => stream_id === id);
   const may = useMay("links");
-  const [closing, end] = useState(false);
+  const { dialog, ask } = useDialog();
+  const end = () =>
+    ask({
+      title: "Close this link?",
+      verb: "Close link",
+      danger: true,
+      text: "It gives out no more invoices, and cannot be opened again. An invoice that was given out before can still be paid, for five minutes.",
+      action: () => call("DELETE", `/payment-links/${id}`).then(list.reload),
+    });
   if (!list.items) return <Screen title="Link">{list.error ? <Failure error={list.error} retry={list.reload} /> : <Loading />}</Screen>;
   if (!link) {
     return (
@@ -108,7 +109,7 @@ export function LinkScreen({ id }: { id: string }) {
     <Screen
       title={visible(link.description) || "Payment link"}
       back={{ to: "/links", label: "Links" }}
-      actions={may && link.status === "open" && <Button run={() => end(true)}>Close…</Button>}
+      actions={may && link.status === "open" && <Button run={end}>Close…</Button>}
     >
       <div class="columns">
         <Card
@@ -140,20 +141,7 @@ export function LinkScreen({ id }: { id: string }) {
         </Card>
       </div>
       <PaidAt id={id} payments={link.payments} />
-      {closing && (
-        <Action
-          title="Close this link?"
-          verb="Close link"
-          danger
-          close={() => end(false)}
-          action={async () => {
-            await call("DELETE", `/payment-links/${id}`);
-            list.reload();
-          }}
-        >
-          <p>It gives out no more invoices, and cannot be opened again. An invoice that was given out before can still be paid, for five minutes.</p>
-        </Action>
-      )}
+      {dialog}
     </Screen>
   );
 }
@@ -169,8 +157,8 @@ function PaidAt({ id, payments }: { id: string; payments: number }) {
     <Card title="Payments" class="screen-only">
       <Table
         caption="Payments at this link, the newest first"
+        {...page}
         rows={paid}
-        error={page.error}
         id={({ index }) => String(index)}
         to={({ data }) => `/payments/${(data as PaidData).payment_id}`}
         empty={<Empty title="Nobody has paid yet" />}

@@ -1,9 +1,8 @@
-import { useState } from "preact/hooks";
 import { withQuery } from "../api.ts";
 import { usePaged } from "../hooks.ts";
 import { go, setQuery } from "../router.tsx";
 import type { Login } from "../types.ts";
-import { Empty, Filter, Icon, Screen, Status, Table, Text, Time, UserLink } from "../ui.ts";
+import { Empty, Filter, Screen, Status, Table, Text, Time, UserLink, WideSearch } from "../ui.ts";
 import { methodOf } from "../words.ts";
 
 const STATUSES: [string, string][] = [
@@ -19,30 +18,16 @@ export function Logins({ query }: { query: URLSearchParams }) {
   const status = query.get("status") ?? "";
   const found = query.get("q") ?? "";
   const list = usePaged<Login>(withQuery("/logins", { status, q: found }), "logins", query, ["StatusUpdate", "KeyHandshake"]);
-  const [text, setText] = useState(found);
-  const find = (event: Event) => {
-    event.preventDefault();
-    const wanted = text.trim().toLowerCase();
-    if (/^[0-9a-f]{64}$/.test(wanted)) go(`/users/${wanted}`);
-    else setQuery({ q: wanted });
-  };
+  const find = (wanted: string) => (/^[0-9a-f]{64}$/.test(wanted) ? go(`/users/${wanted}`) : setQuery({ q: wanted }));
   return (
     <Screen title="Logins and users" about="Recent logins of your users. A user is a key: open one to see all that is kept of it.">
-      <form class="wide-search" role="search" aria-label="Users and logins" onSubmit={find}>
-        <Icon name="search" />
-        <input
-          type="search"
-          aria-label="Find a user by key, or a login by its stream"
-          placeholder="Key of a user (64 hex characters), or a stream"
-          value={text}
-          autocomplete="off"
-          spellcheck={false}
-          onInput={(event) => {
-            setText(event.currentTarget.value);
-            if (event.currentTarget.value === "") setQuery({ q: "" });
-          }}
-        />
-      </form>
+      <WideSearch
+        name="Users and logins"
+        label="Find a user by key, or a login by its stream"
+        placeholder="Key of a user (64 hex characters), or a stream"
+        found={found}
+        find={(text) => find(text.toLowerCase())}
+      />
       <div class="filters"><Filter label="Outcome" value={status} set={(status) => setQuery({ status })} options={STATUSES} /></div>
       <Table
         {...list}

@@ -1,11 +1,10 @@
-import { useState } from "preact/hooks";
 import { useIsLimited, useMay, useSession } from "../access.ts";
 import { call, codeOf, get } from "../api.ts";
 import { amountIn, clockTime, dayOf, fullTime, isSats, parseAmount, sats } from "../format.ts";
-import { useLoaded, useResource } from "../hooks.ts";
+import { useForm, useLoaded, useResource } from "../hooks.ts";
 import { go, Link } from "../router.tsx";
 import type { ApiEvent, Payment, Schemas } from "../types.ts";
-import { Action, Amount, AmountInput, Button, Card, Dialog, download, Empty, Fact, Facts, Failure, Icon, Id, Input, Loaded, Screen, Status, Text, Time, UserLink } from "../ui.ts";
+import { Action, Amount, AmountInput, Button, Card, download, Empty, Fact, Facts, Failure, Icon, Id, Input, Loaded, Screen, Status, Text, Time, useDialog, UserLink } from "../ui.ts";
 import { kindOf, sentence, statusOf } from "../words.ts";
 
 interface Found { payment: Payment; refunds: Payment[] }
@@ -20,7 +19,7 @@ async function findPayment(id: string, signal: AbortSignal): Promise<Found | nul
 export function PaymentScreen({ id }: { id: string }) {
   const entry = useLoaded(`payment ${id}`, (signal) => findPayment(id, signal), { live: ["StatusUpdate"] });
   const events = useResource<Schemas["EventPage"]>(`/events/${encodeURIComponent(id)}`, { live: ["StatusUpdate", "InvoiceResponse"] });
-  const [refunding, refund] = useState(false);
+  const { dialog, open, tell } = useDialog();
   // Without the limit nobody would look at a refund of support.
   const isLimited = useIsLimited("wallet.approval_above_millisats");
   const may = useMay("refund") && (useSession().role === "admin" || isLimited);
@@ -28,6 +27,15 @@ export function PaymentScreen({ id }: { id: string }) {
   const arrived = payment?.status === "paid" && payment.direction === "in";
   const refunded = (entry.data?.refunds ?? []).filter(({ status }) => status !== "not_paid").reduce((sum, { amount_millisats }) => sum + amount_millisats, 0);
   const left = payment ? (payment.settled_millisats ?? payment.amount_millisats) + (payment.fee_millisats ?? 0) - refunded : 0;
+  const showRefund = ({ page_url, stream_id }: Schemas["RefundStarted"]) =>
+    tell("The refund has begun", (
+      <>
+        <p>The payer's wallet was asked for an invoice, if it was asked to pay. Otherwise send this address to the payer, and to nobody else: whoever has it names where the money goes.</p>
+        <p><Id whole>{page_url}</Id></p>
+        <footer><Button primary run={() => go(`/payments/${stream_id}`)}>Show the refund</Button></footer>
+      </>
+    ));
+  const refund = (payment: Payment) => open((close) => <Refund payment={payment} left={left} close={close} done={showRefund} />);
   return (
     <Screen
       title={payment ? sats(payment.settled_millisats ?? payment.amount_millisats) : "Payment"}
@@ -35,7 +43,7 @@ export function PaymentScreen({ id }: { id: string }) {
       actions={
         <>
           {arrived && <Link class="button" to={`/receipts/${id}`}>Receipt</Link>}
-          {arrived && may && left > 0 && <Button run={() => refund(true)}>Refund…</Button>}
+          {arrived && may && left > 0 && <Button run={() => refund(payment)}>Refund…</Button>}
         </>
       }
     >
@@ -66,7 +74,7 @@ export function PaymentScreen({ id }: { id: string }) {
           )
         }
       </Loaded>
-      {refunding && payment && <Refund payment={payment} left={left} close={() => refund(false)} />}
+      {dialog}
     </Screen>
   );
 }
@@ -151,42 +159,28 @@ function Moment({ at, title, tone, data = {} }: { at: number; title: string; ton
   );
 }
 
-function Refund({ payment, left, close }: { payment: Payment; left: number; close: () => void }) {
+interface RefundProps { payment: Payment; left: number; close: () => void; done: (begun: Schemas["RefundStarted"]) => void }
+function Refund({ payment, left, close, done }: RefundProps) {
   const whole = Math.floor(left / 1000);
-  const [text, setText] = useState(String(whole));
-  const [reference, setReference] = useState("");
-  const [page, setPage] = useState<Schemas["RefundStarted"]>();
+  const { values: { text, reference }, field } = useForm({ text: String(whole), reference: "" });
   const amount = parseAmount(text, "sats");
-  const isAll = amount === whole;
-  if (page) {
-    return (
-      <Dialog title="The refund has begun" close={close}>
-        <p>The payer's wallet was asked for an invoice, if it was asked to pay. Otherwise send this address to the payer, and to nobody else: whoever has it names where the money goes.</p>
-        <p><Id whole>{page.page_url}</Id></p>
-        <footer><Button primary run={() => go(`/payments/${page.stream_id}`)}>Show the refund</Button></footer>
-      </Dialog>
-    );
-  }
+  const body = { amount: amount === whole ? left : (amount ?? 0) * 1000, ...(reference ? { request_id: reference } : {}) };
   return (
     <Action
       title="Refund"
-      stays
       verb={amount ? `Refund ${sats(amount * 1000)}` : "Refund"}
       danger
       sensitive
       disabled={amount === undefined || amount > Math.ceil(left / 1000)}
       close={close}
-      action={async (key) => {
-        const body = { ...(isAll ? { amount: left } : { amount: (amount ?? 0) * 1000 }), ...(reference ? { request_id: reference } : {}) };
-        setPage(await call<Schemas["RefundStarted"]>("POST", `/payments/${payment.stream_id}/refund`, body, { key }));
-      }}
+      action={async (key) => done(await call("POST", `/payments/${payment.stream_id}/refund`, body, { key }))}
     >
       <p>
         Pays the payer back, at most {sats(left)}. The payer is asked for an invoice; then your Lightning backend pays it. Above the limit for
         approvals somebody else has to approve it first.
       </p>
-      <AmountInput label="Amount in sats" value={text} set={setText} />
-      <Input label="Your reference" optional value={reference} set={setReference} maxLength={200} />
+      <AmountInput label="Amount in sats" {...field("text")} />
+      <Input label="Your reference" optional {...field("reference")} maxLength={200} />
     </Action>
   );
 }

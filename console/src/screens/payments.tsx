@@ -1,10 +1,9 @@
-import { useState } from "preact/hooks";
 import { get, withQuery } from "../api.ts";
 import { csvCell, startOfDay } from "../format.ts";
 import { useAction, usePaged } from "../hooks.ts";
 import { setQuery } from "../router.tsx";
 import type { Payment, Schemas } from "../types.ts";
-import { Amount, Button, type Column, download, Empty, Failure, Filter, Icon, Input, Screen, Status, Table, Text, Time } from "../ui.ts";
+import { Amount, Button, type Column, download, Empty, Failure, Filter, Icon, Input, Screen, Status, Table, Text, Time, WideSearch } from "../ui.ts";
 import { kindOf } from "../words.ts";
 
 const STATUSES: [string, string][] = [
@@ -61,7 +60,13 @@ export function Payments({ query }: { query: URLSearchParams }) {
       }
     >
       {error !== undefined && <Failure error={error} />}
-      <SearchField found={found ?? ""} />
+      <WideSearch
+        name="This list"
+        label="Search by reference, payment hash, invoice or description"
+        placeholder="Reference, payment hash, invoice, stream or description"
+        found={found ?? ""}
+        find={(q) => setQuery({ q })}
+      />
       <div class="filters">
         <Filter label="Status" value={status ?? ""} set={(status) => setQuery({ status })} options={STATUSES} />
         <Filter label="Direction" value={direction ?? ""} set={(direction) => setQuery({ direction })} options={DIRECTIONS} />
@@ -82,9 +87,7 @@ export function Payments({ query }: { query: URLSearchParams }) {
               icon="search"
               title="Nothing found"
               text="A search finds an order reference, a stream, a payment hash, an invoice, or three letters or more of a description."
-              action={
-                <Button run={() => setQuery({ q: "", status: "", direction: "", from: "", to: "" })}>Show all payments</Button>
-              }
+              action={<Button run={() => setQuery({ q: "", status: "", direction: "", from: "", to: "" })}>Show all payments</Button>}
             />
           ) : (
             <Empty icon="payments" title="No payments yet" text="The first one appears here by itself. A payment link is the quickest way to get one." />
@@ -98,40 +101,6 @@ export function Payments({ query }: { query: URLSearchParams }) {
 function dayStart(day: string | null): number | undefined {
   const time = day ? new Date(`${day}T00:00:00`).getTime() / 1000 : NaN;
   return Number.isFinite(time) && time >= 0 ? time : undefined;
-}
-
-function SearchField({ found }: { found: string }) {
-  const [text, setText] = useState(found);
-  const [asked, setAsked] = useState(found);
-  if (asked !== found) {
-    setAsked(found);
-    setText(found);
-  }
-  return (
-    <form
-      class="wide-search"
-      role="search"
-      aria-label="This list"
-      onSubmit={(event) => {
-        event.preventDefault();
-        setQuery({ q: text.trim() });
-      }}
-    >
-      <Icon name="search" />
-      <input
-        type="search"
-        aria-label="Search by reference, payment hash, invoice or description"
-        placeholder="Reference, payment hash, invoice, stream or description"
-        value={text}
-        autocomplete="off"
-        spellcheck={false}
-        onInput={(event) => {
-          setText(event.currentTarget.value);
-          if (event.currentTarget.value === "") setQuery({ q: "" });
-        }}
-      />
-    </form>
-  );
 }
 
 /** Most payments in one file: `usher payments export` has no limit. */

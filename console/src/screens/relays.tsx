@@ -4,7 +4,7 @@ import { call } from "../api.ts";
 import { count } from "../format.ts";
 import { useResource } from "../hooks.ts";
 import type { Schemas } from "../types.ts";
-import { Action, Badge, Button, Empty, Icon, Input, Screen, Status, Table, Text, Time } from "../ui.ts";
+import { Action, Badge, Button, Empty, Icon, Input, Screen, Status, Table, Text, Time, useDialog } from "../ui.ts";
 
 type Relay = Schemas["Relay"];
 
@@ -12,20 +12,25 @@ type Relay = Schemas["Relay"];
 export function Relays() {
   const relays = useResource<Schemas["Relays"]>("/relays", { every: 10 });
   const may = useMay("relays");
-  const [adding, add] = useState(false);
-  const [removed, remove] = useState<Relay>();
-  const [address, setAddress] = useState("wss://");
+  const { dialog, open } = useDialog();
+  const add = () => open((close) => <Add close={close} done={relays.reload} />);
+  const remove = ({ relay }: Relay) =>
+    open((close) => (
+      <Action title="Remove this relay?" verb="Remove" danger close={close} action={() => call("DELETE", "/relays", { relay }).then(relays.reload)}>
+        <p><Text>{relay}</Text></p>
+        <p>Wallets that know no other relay of yours no longer reach you. A configured relay stays removed until you add it again.</p>
+      </Action>
+    ));
   return (
     <Screen
       title="Relays"
       about="They connect the service with users' wallets. Use at least two, of different operators."
-      actions={may && <Button primary run={() => add(true)}><Icon name="plus" /> Add a relay</Button>}
+      actions={may && <Button primary run={add}><Icon name="plus" /> Add a relay</Button>}
     >
       <Table
         caption="Relays"
+        {...relays}
         rows={relays.data?.relays}
-        error={relays.error}
-        reload={relays.reload}
         id={({ relay }) => relay}
         columns={[
           { name: "Relay", cell: ({ relay }) => <Text>{relay}</Text> },
@@ -39,36 +44,17 @@ export function Relays() {
         actions={may && ((relay) => relay.origin !== "user" && <Button small run={() => remove(relay)}>Remove…</Button>)}
         empty={<Empty icon="relays" title="No relays" text="Without one, few users can be reached: add one." />}
       />
-      {adding && (
-        <Action
-          title="Add a relay"
-          verb="Add"
-          close={() => add(false)}
-          action={async () => {
-            await call("POST", "/relays", { relay: address.trim() });
-            relays.reload();
-            setAddress("wss://");
-          }}
-        >
-          <p>New login links name it, and what waits is sent to it as well. It stays after a restart.</p>
-          <Input label="Address" value={address} set={setAddress} />
-        </Action>
-      )}
-      {removed && (
-        <Action
-          title="Remove this relay?"
-          verb="Remove"
-          danger
-          close={() => remove(undefined)}
-          action={async () => {
-            await call("DELETE", "/relays", { relay: removed.relay });
-            relays.reload();
-          }}
-        >
-          <p><Text>{removed.relay}</Text></p>
-          <p>Wallets that know no other relay of yours no longer reach you. A configured relay stays removed until you add it again.</p>
-        </Action>
-      )}
+      {dialog}
     </Screen>
+  );
+}
+
+function Add({ close, done }: { close: () => void; done: () => void }) {
+  const [relay, setRelay] = useState("wss://");
+  return (
+    <Action title="Add a relay" verb="Add" close={close} action={() => call("POST", "/relays", { relay: relay.trim() }).then(done)}>
+      <p>New login links name it, and what waits is sent to it as well. It stays after a restart.</p>
+      <Input label="Address" value={relay} set={setRelay} />
+    </Action>
   );
 }

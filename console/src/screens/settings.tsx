@@ -2,10 +2,12 @@ import { useState } from "preact/hooks";
 import { useMay, useSession } from "../access.ts";
 import { call } from "../api.ts";
 import { escaped, visible } from "../format.ts";
-import { useResource } from "../hooks.ts";
+import { useForm, useResource } from "../hooks.ts";
 import { setQuery } from "../router.tsx";
-import type { Operators, Setting } from "../types.ts";
-import { Action, Badge, Button, Card, Copy, Dialog, Empty, Filter, Icon, Id, Input, Loaded, Screen, Table, Text, Time } from "../ui.ts";
+import type { Operators, Schemas, Setting } from "../types.ts";
+import { Action, Badge, Button, Card, Empty, Filter, Icon, Id, Input, Loaded, Screen, Search, Snippet, Table, Text, Time, useDialog } from "../ui.ts";
+
+const TABS: [string, string][] = [["look", "Look and name"], ["operators", "Operators"], ["values", "All values"]];
 
 /** The look and name of the service, who works here, and every value that is in force. */
 export function Settings({ query }: { query: URLSearchParams }) {
@@ -13,24 +15,11 @@ export function Settings({ query }: { query: URLSearchParams }) {
   const tab = query.get("tab") ?? "look";
   return (
     <Screen title="Settings" about={settings.data ? undefined : "What is in force, and where it comes from."}>
-      <Tabs tab={tab} />
+      <div class="filters"><Filter label="Part" value={tab} set={(tab) => setQuery({ tab })} options={TABS} /></div>
       {tab === "operators" ? <People /> : (
         <Loaded {...settings}>{({ settings: list }) => (tab === "values" ? <Values settings={list} /> : <Look settings={list} />)}</Loaded>
       )}
     </Screen>
-  );
-}
-
-function Tabs({ tab }: { tab: string }) {
-  return (
-    <div class="filters">
-      <Filter
-        label="Part"
-        value={tab}
-        set={(tab) => setQuery({ tab })}
-        options={[["look", "Look and name"], ["operators", "Operators"], ["values", "All values"]]}
-      />
-    </div>
   );
 }
 
@@ -49,12 +38,14 @@ const variableOf = (key: string) => `SERVICE__${key.toUpperCase().replaceAll("."
 
 function Values({ settings }: { settings: Setting[] }) {
   const [wanted, setWanted] = useState("");
-  const [changed, change] = useState<Setting>();
+  const { dialog, tell } = useDialog();
+  const change = (setting: Setting) =>
+    tell(setting.key, <div class="form">{waysTo(setting).map(([how, text]) => <div key={how}><p>{how}</p><Snippet text={text} /></div>)}</div>);
   const rows = settings.filter(({ key, value }) => `${key} ${textOf(value)}`.toLowerCase().includes(wanted.toLowerCase()));
   return (
     <>
       <div class="filters">
-        <input type="search" aria-label="Search in the settings" placeholder="Setting or value" value={wanted} onInput={(event) => setWanted(event.currentTarget.value)} />
+        <Search label="Search in the settings" placeholder="Setting or value" value={wanted} set={setWanted} />
       </div>
       <Table
         caption="Settings in force"
@@ -68,7 +59,7 @@ function Values({ settings }: { settings: Setting[] }) {
         actions={(setting) => <Button small run={() => change(setting)}>How to change</Button>}
         empty={<Empty icon="search" title="Nothing found" />}
       />
-      {changed && <Change setting={changed} close={() => change(undefined)} />}
+      {dialog}
     </>
   );
 }
@@ -79,18 +70,6 @@ function waysTo({ key, value, source }: Setting): [how: string, text: string][] 
   if (source === "secret_file") return [["The secret is in a file of its own. Change that file, and restart the service. Its path is the value of:", `${variableOf(key)}_FILE`]];
   if (source === "environment") return [["It comes from the environment, which is before the file. Change the variable, and restart the service:", `${variableOf(key)}=…`], ["Or remove the variable, and write into config.toml:", lineOf(key, value)]];
   return [[file, lineOf(key, value)], ["Or set this variable in the environment, which is before the file:", `${variableOf(key)}=…`]];
-}
-
-function Change({ setting, close }: { setting: Setting; close: () => void }) {
-  return (
-    <Dialog title={setting.key} close={close}>
-      <div class="form">
-        {waysTo(setting).map(([how, text]) => (
-          <div key={how}><p>{how}</p><div class="snippet"><pre tabIndex={0}>{text}</pre><Copy text={text} /></div></div>
-        ))}
-      </div>
-    </Dialog>
-  );
 }
 
 const PROFILE = [
@@ -119,26 +98,30 @@ function Look({ settings }: { settings: Setting[] }) {
     const value = settings.find((setting) => setting.key === key)?.value;
     return isSet(value) ? textOf(value) : "";
   };
-  const [profile, setProfile] = useState<Profile>(() => Object.fromEntries(PROFILE.map(([name]) => [name, now(`profile.${name}`)])) as Profile);
+  const { values: profile, field } = useForm(() => Object.fromEntries(PROFILE.map(([name]) => [name, now(`profile.${name}`)])) as Profile);
   const [accent, setAccent] = useState(now("pages.accent_color"));
   const isReadable = contrastWithWhite(accent) >= 4.5;
-  const [publishing, publish] = useState(false);
+  const { dialog, ask } = useDialog();
   const [done, setDone] = useState(false);
+  const publish = () =>
+    ask({
+      title: "Publish this profile?",
+      verb: "Publish",
+      text: "It replaces the service's profile on your relays. Users' wallets and others show it from then on.",
+      action: async () => {
+        await call("PUT", "/profile", Object.fromEntries(PROFILE.map(([name]) => [name, profile[name].trim() || null])));
+        setDone(true);
+      },
+    });
   const shown = visible(profile.display_name || profile.name || service || "Usher");
   const keep = ["[profile]", ...PROFILE.filter(([name]) => profile[name]).map(([name]) => `${name} = ${escaped(JSON.stringify(profile[name]))}`)];
   if (accent !== now("pages.accent_color")) keep.push("", "[pages]", `accent_color = "${accent}"`);
   return (
     <div class="columns">
       <Card title="Profile on Nostr">
-        <form
-          class="form"
-          onSubmit={(event) => {
-            event.preventDefault();
-            publish(true);
-          }}
-        >
+        <form class="form" onSubmit={(event) => (event.preventDefault(), publish())}>
           {PROFILE.map(([name, label, hint]) => (
-            <Input key={name} label={label} hint={hint} optional readOnly={!may} value={profile[name]} set={(value) => setProfile({ ...profile, [name]: value })} maxLength={500} />
+            <Input key={name} label={label} hint={hint} optional readOnly={!may} {...field(name)} maxLength={500} />
           ))}
           {may && (
             <div class="actions">
@@ -169,22 +152,10 @@ function Look({ settings }: { settings: Setting[] }) {
         </Card>
         <Card title="To keep it after a restart">
           <p>The profile of the file is published at each start. Write this into config.toml, and restart for a new colour:</p>
-          <div class="snippet"><pre tabIndex={0}>{keep.join("\n")}</pre><Copy text={keep.join("\n")} /></div>
+          <Snippet text={keep.join("\n")} />
         </Card>
       </div>
-      {publishing && (
-        <Action
-          title="Publish this profile?"
-          verb="Publish"
-          close={() => publish(false)}
-          action={async () => {
-            await call("PUT", "/profile", Object.fromEntries(PROFILE.map(([name]) => [name, profile[name].trim() || null])));
-            setDone(true);
-          }}
-        >
-          <p>It replaces the service's profile on your relays. Users' wallets and others show it from then on.</p>
-        </Action>
-      )}
+      {dialog}
     </div>
   );
 }
@@ -200,19 +171,33 @@ const ROLE_WORDS: Record<string, string> = {
 function People() {
   const people = useResource<Operators>("/operators");
   const may = useMay("operators");
-  const [inviting, invite] = useState(false);
-  const [removed, remove] = useState<Operators["operators"][number]>();
+  const { dialog, open, ask, tell } = useDialog();
+  const showLink = (name: string, { page_url, expires_at }: Schemas["NewInvitation"]) => {
+    people.reload();
+    tell("The invitation", (
+      <>
+        <p>Send it to {name} in a way that only they can read. It works once, and ends <Time at={expires_at} ago />.</p>
+        <p><Id whole>{page_url}</Id></p>
+      </>
+    ));
+  };
+  const invite = () => open((close) => <Invite close={close} done={showLink} />);
+  const remove = ({ name, key }: Operators["operators"][number]) =>
+    ask({
+      title: `Remove ${name}?`,
+      verb: "Remove",
+      danger: true,
+      sensitive: true,
+      text: "Their sessions end at once, and they cannot log in to the console again.",
+      action: () => call("DELETE", `/operators/${key}`).then(people.reload),
+    });
   return (
     <>
-      <Card
-        title="Operators"
-        actions={may && <Button small run={() => invite(true)}><Icon name="plus" /> Invite</Button>}
-      >
+      <Card title="Operators" actions={may && <Button small run={invite}><Icon name="plus" /> Invite</Button>}>
         <Table
           caption="Operators"
+          {...people}
           rows={people.data?.operators}
-          error={people.error}
-          reload={people.reload}
           id={({ key }) => key}
           columns={[
             { name: "Name", cell: ({ name }) => <Text>{name}</Text> },
@@ -237,54 +222,21 @@ function People() {
           </ul>
         </Card>
       )}
-      {inviting && <Invite close={() => invite(false)} done={people.reload} />}
-      {removed && (
-        <Action
-          title={`Remove ${removed.name}?`}
-          verb="Remove"
-          danger
-          sensitive
-          close={() => remove(undefined)}
-          action={async () => {
-            await call("DELETE", `/operators/${removed.key}`);
-            people.reload();
-          }}
-        >
-          <p>Their sessions end at once, and they cannot log in to the console again.</p>
-        </Action>
-      )}
+      {dialog}
     </>
   );
 }
 
-function Invite({ close, done }: { close: () => void; done: () => void }) {
-  const [name, setName] = useState("");
-  const [role, setRole] = useState("support");
-  const [link, setLink] = useState<{ page_url: string; expires_at: number }>();
-  if (link) {
-    return (
-      <Dialog title="The invitation" close={close}>
-        <p>Send it to {name} in a way that only they can read. It works once, and ends <Time at={link.expires_at} ago />.</p>
-        <p><Id whole>{link.page_url}</Id></p>
-      </Dialog>
-    );
-  }
+interface InviteProps { close: () => void; done: (name: string, invitation: Schemas["NewInvitation"]) => void }
+function Invite({ close, done }: InviteProps) {
+  const { values, field } = useForm({ name: "", role: "support" });
+  const action = async (key: string) => done(values.name, await call("POST", "/operators/invitations", values, { key }));
   return (
-    <Action
-      title="Invite a colleague"
-      stays
-      verb="Make an invitation"
-      sensitive
-      close={close}
-      action={async (key) => {
-        setLink(await call("POST", "/operators/invitations", { name, role }, { key }));
-        done();
-      }}
-    >
+    <Action title="Invite a colleague" verb="Make an invitation" sensitive close={close} action={action}>
       <p>A link with which your colleague binds their own passkey. Nobody types a key.</p>
-      <Input label="Name" value={name} set={setName} maxLength={64} hint="It is in the audit log with each change." />
-      <Filter label="Role" value={role} set={setRole} options={ROLES} />
-      <p class="muted">{ROLE_WORDS[role]}</p>
+      <Input label="Name" {...field("name")} maxLength={64} hint="It is in the audit log with each change." />
+      <Filter label="Role" {...field("role")} options={ROLES} />
+      <p class="muted">{ROLE_WORDS[values.role]}</p>
     </Action>
   );
 }

@@ -1,11 +1,10 @@
-import { useState } from "preact/hooks";
 import { useMay } from "../access.ts";
 import { call, withQuery } from "../api.ts";
 import { amountIn } from "../format.ts";
 import { usePages, useResource } from "../hooks.ts";
 import { setQuery } from "../router.tsx";
 import type { Subscription } from "../types.ts";
-import { Action, Amount, Button, Card, Empty, Fact, Facts, Filter, Id, Loaded, Screen, Status, Table, Text, Time, UserLink } from "../ui.ts";
+import { Amount, Button, Card, Empty, Fact, Facts, Filter, Id, Loaded, Screen, Status, Table, Text, Time, useDialog, UserLink } from "../ui.ts";
 
 const STATES: [string, string][] = [
   ["active", "Active"],
@@ -49,29 +48,24 @@ export function Subscriptions({ query }: { query: URLSearchParams }) {
 export function SubscriptionScreen({ id }: { id: string }) {
   const subscription = useResource<Subscription>(`/subscriptions/${encodeURIComponent(id)}`, { live: LIVE });
   const may = useMay("subscriptions");
-  const [closing, end] = useState(false);
+  const { dialog, ask } = useDialog();
   const { data } = subscription;
+  const end = ({ main_key }: Subscription) =>
+    ask({
+      title: "Close this subscription?",
+      verb: "Close subscription",
+      danger: true,
+      text: "No further payment is asked for, and the user's wallet is told. It cannot be opened again: the user would have to agree to a new one.",
+      action: () => call("POST", "/payments/recurring/close", { subscription_id: id, main_key, subkeys: [] }).then(subscription.reload),
+    });
   return (
     <Screen
       title="Subscription"
       back={{ to: "/subscriptions", label: "Subscriptions" }}
-      actions={may && data?.state === "active" && <Button run={() => end(true)}>Close…</Button>}
+      actions={may && data?.state === "active" && <Button run={() => end(data)}>Close…</Button>}
     >
       <Card><Loaded {...subscription}>{(info) => <Details {...info} />}</Loaded></Card>
-      {closing && data && (
-        <Action
-          title="Close this subscription?"
-          verb="Close subscription"
-          danger
-          close={() => end(false)}
-          action={async () => {
-            await call("POST", "/payments/recurring/close", { subscription_id: id, main_key: data.main_key, subkeys: [] });
-            subscription.reload();
-          }}
-        >
-          <p>No further payment is asked for, and the user's wallet is told. It cannot be opened again: the user would have to agree to a new one.</p>
-        </Action>
-      )}
+      {dialog}
     </Screen>
   );
 }

@@ -1,8 +1,7 @@
-import { useState } from "preact/hooks";
 import { call } from "../api.ts";
 import { parseAmount, sats } from "../format.ts";
-import { useResource } from "../hooks.ts";
-import { Action, AmountInput, Button, Card, Empty, Input, Screen, Select, Table } from "../ui.ts";
+import { useForm, useResource } from "../hooks.ts";
+import { Action, AmountInput, Button, Card, Empty, Input, Screen, Select, Table, useDialog } from "../ui.ts";
 import { sentence } from "../words.ts";
 
 interface Outcome { outcome: string; for: string | null; amount_millisats: number | null; times_left: number }
@@ -14,12 +13,7 @@ const options = (words: string[]) => words.map((word): [string, string] => [word
 /** What only `usher dev` has: the test user's phone, and how their wallet answers its next requests. */
 export function TestMode() {
   const { data, error, reload } = useResource<{ outcomes: Outcome[] }>("/dev/outcomes", { live: ["*"], every: 10 });
-  const [adding, add] = useState(false);
-  const [outcome, setOutcome] = useState("decline");
-  const [request, setRequest] = useState("");
-  const [amount, setAmount] = useState("");
-  const [times, setTimes] = useState("1");
-  const millisats = (parseAmount(amount, "sats") ?? 0) * 1000;
+  const { dialog, open } = useDialog();
   return (
     <Screen
       title="Test wallet"
@@ -27,7 +21,7 @@ export function TestMode() {
       actions={
         <>
           <a class="button" href="/phone" target="_blank" rel="noopener">Open the phone</a>
-          <Button primary run={() => add(true)}>Script an outcome…</Button>
+          <Button primary run={() => open((close) => <Script close={close} done={reload} />)}>Script an outcome…</Button>
         </>
       }
     >
@@ -50,23 +44,21 @@ export function TestMode() {
           empty={<Empty icon="phone" title="Nothing is scripted" text="The phone asks its user about each request, or approves all of them (usher dev --auto-approve)." />}
         />
       </Card>
-      {adding && (
-        <Action
-          title="Script an outcome"
-          verb="Script it"
-          close={() => add(false)}
-          action={async () => {
-            const body = { outcome, times: Number(times), ...(request && { for: request }), ...(millisats && { amount_millisats: millisats }) };
-            await call("POST", "/dev/outcomes", body);
-            reload();
-          }}
-        >
-          <Select label="The wallet will" value={outcome} set={setOutcome} options={options(OUTCOMES)} />
-          <Select label="For" value={request} set={setRequest} options={[["", "Any request"], ...options(REQUESTS)]} />
-          <AmountInput label="Of this amount" optional value={amount} set={setAmount} />
-          <Input label="Times" hint="0: always" inputMode="numeric" value={times} set={setTimes} />
-        </Action>
-      )}
+      {dialog}
     </Screen>
+  );
+}
+
+function Script({ close, done }: { close: () => void; done: () => void }) {
+  const { values: { outcome, request, amount, times }, field } = useForm({ outcome: "decline", request: "", amount: "", times: "1" });
+  const millisats = (parseAmount(amount, "sats") ?? 0) * 1000;
+  const body = { outcome, times: Number(times), ...(request && { for: request }), ...(millisats && { amount_millisats: millisats }) };
+  return (
+    <Action title="Script an outcome" verb="Script it" close={close} action={() => call("POST", "/dev/outcomes", body).then(done)}>
+      <Select label="The wallet will" {...field("outcome")} options={options(OUTCOMES)} />
+      <Select label="For" {...field("request")} options={[["", "Any request"], ...options(REQUESTS)]} />
+      <AmountInput label="Of this amount" optional {...field("amount")} />
+      <Input label="Times" hint="0: always" inputMode="numeric" {...field("times")} />
+    </Action>
   );
 }

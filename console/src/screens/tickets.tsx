@@ -4,7 +4,7 @@ import { call } from "../api.ts";
 import { count } from "../format.ts";
 import { usePages, useResource } from "../hooks.ts";
 import type { Schemas } from "../types.ts";
-import { Action, Button, Card, Dialog, Empty, Id, Input, Screen, Status, Table, Text, Time, UserLink } from "../ui.ts";
+import { Action, Button, Card, Empty, Id, Input, Screen, Status, Table, Text, Time, useDialog, UserLink } from "../ui.ts";
 
 type Balance = Schemas["TicketBalance"];
 type Outgoing = Schemas["OutgoingTicket"];
@@ -15,16 +15,37 @@ export function Tickets() {
   const outgoing = usePages<Outgoing>("/cashu/outgoing?limit=1000", "outgoing", ["CashuResponse", "StatusUpdate"]);
   const may = useMay("tickets");
   const isLimited = useIsLimited("wallet.approval_above_millisats", "wallet.daily_budget_millisats");
-  const [withdrawn, withdraw] = useState<Balance>();
-  const [reclaimed, reclaim] = useState<Outgoing>();
+  const { dialog, open, ask, tell } = useDialog();
+  const showToken = (token: string) => {
+    balances.reload();
+    tell("The token", (
+      <>
+        <p>Whoever has it has the money. Put it into another wallet now: it is not shown again.</p>
+        <p><Id whole>{token}</Id></p>
+      </>
+    ));
+  };
+  const withdraw = (balance: Balance) => open((close) => <Withdraw balance={balance} close={close} done={showToken} />);
+  const reclaim = ({ amount, unit, stream_id }: Outgoing) =>
+    ask({
+      title: `Take back ${count(amount)} ${unit}?`,
+      verb: "Reclaim",
+      danger: true,
+      sensitive: true,
+      text: "The mint exchanges the ticket, so that the user can no longer redeem it; its value goes to your balance. If the user was faster, you are told.",
+      action: async () => {
+        await call("POST", `/cashu/outgoing/${stream_id}/reclaim`, {});
+        outgoing.reload();
+        balances.reload();
+      },
+    });
   return (
     <Screen title="Tickets" about="Tickets are Cashu tokens of your mints: what you hold, and what is on its way to users.">
       <Card title="Balances">
         <Table
           caption="Balances of the ticket wallet"
+          {...balances}
           rows={balances.data?.balances}
-          error={balances.error}
-          reload={balances.reload}
           id={({ mint_url, unit }) => `${mint_url} ${unit}`}
           columns={[
             { name: "Amount", kind: "number", cell: ({ amount, unit }) => <strong>{`${count(amount)} ${unit}`}</strong> },
@@ -54,56 +75,26 @@ export function Tickets() {
           empty={<Empty icon="tickets" title="None" text="Every ticket that was sent is redeemed or taken back." />}
         />
       </Card>
-      {withdrawn && <Withdraw balance={withdrawn} close={() => withdraw(undefined)} done={balances.reload} />}
-      {reclaimed && (
-        <Action
-          title={`Take back ${count(reclaimed.amount)} ${reclaimed.unit}?`}
-          verb="Reclaim"
-          danger
-          sensitive
-          close={() => reclaim(undefined)}
-          action={async () => {
-            await call("POST", `/cashu/outgoing/${reclaimed.stream_id}/reclaim`, {});
-            outgoing.reload();
-            balances.reload();
-          }}
-        >
-          <p>The mint exchanges the ticket, so that the user can no longer redeem it; its value goes to your balance. If the user was faster, you are told.</p>
-        </Action>
-      )}
+      {dialog}
     </Screen>
   );
 }
 
-function Withdraw({ balance, close, done }: { balance: Balance; close: () => void; done: () => void }) {
-  const [amount, setAmount] = useState(String(balance.amount));
-  const [token, setToken] = useState<string>();
-  const number = /^\d{1,15}$/.test(amount.trim()) ? Number(amount) : 0;
-  if (token !== undefined) {
-    return (
-      <Dialog title="The token" close={close}>
-        <p>Whoever has it has the money. Put it into another wallet now: it is not shown again.</p>
-        <p><Id whole>{token}</Id></p>
-      </Dialog>
-    );
-  }
+interface WithdrawProps { balance: Balance; close: () => void; done: (token: string) => void }
+function Withdraw({ balance: { mint_url, unit, amount: most }, close, done }: WithdrawProps) {
+  const [text, setText] = useState(String(most));
+  const amount = /^\d{1,15}$/.test(text.trim()) ? Number(text) : 0;
   return (
     <Action
       title="Withdraw tickets"
-      stays
-      verb={`Withdraw ${count(number)} ${balance.unit}`}
+      verb={`Withdraw ${count(amount)} ${unit}`}
       sensitive
-      disabled={number < 1 || number > balance.amount}
+      disabled={amount < 1 || amount > most}
       close={close}
-      action={async (key) => {
-        const { mint_url, unit } = balance;
-        const ticket = await call<Schemas["Ticket"]>("POST", "/cashu/withdraw", { mint_url, unit, amount: number }, { key });
-        done();
-        setToken(ticket.token);
-      }}
+      action={async (key) => done((await call<Schemas["Ticket"]>("POST", "/cashu/withdraw", { mint_url, unit, amount }, { key })).token)}
     >
       <p>Takes a token out of your balance, to move it to another wallet. A fee of the mint comes on top.</p>
-      <Input label={`Amount in ${balance.unit}`} inputMode="numeric" value={amount} set={setAmount} />
+      <Input label={`Amount in ${unit}`} inputMode="numeric" value={text} set={setText} />
     </Action>
   );
 }

@@ -4,7 +4,7 @@ import { useLoaded, useNow, useResource } from "../hooks.ts";
 import { Plot, type Series } from "../plot.tsx";
 import { Link } from "../router.tsx";
 import type { Login, Payment, Schemas, Sums } from "../types.ts";
-import { Amount, Card, Empty, Loaded, Screen, Status, Text, Time } from "../ui.ts";
+import { Amount, Card, Empty, Figure, Loaded, Screen, Status, Text, Time } from "../ui.ts";
 import { Attention } from "./attention.tsx";
 
 const HOUR = 3600;
@@ -36,6 +36,7 @@ export function Today() {
 
 type Counted = { [Name in keyof Sums]: Sums[Name] extends number ? Name : never }[keyof Sums];
 const sum = (hours: Sums[], name: Counted) => hours.reduce((total, hour) => total + hour[name], 0);
+const COUNTS: [Counted, string][] = [["paid", "Payments"], ["unpaid", "Ended unpaid"], ["logins", "Logins"], ["logins_failed", "Failed logins"]];
 /** What had come by this time of the day. */
 const until = (hours: Sums[], seconds: number) => hours.filter(({ from }) => from - (hours[0]?.from ?? 0) < seconds);
 
@@ -50,18 +51,9 @@ function Numbers({ days, begin, now }: { days: Days; begin: number; now: number 
   return (
     <>
       <dl class="figures">
-        <div class="figure">
-          <dt>Received</dt>
-          <dd><Amount millisats={sum(days.today, "paid_millisats")} /><small>{change("paid_millisats")}</small></dd>
-        </div>
-        <Figure name="Payments" value={sum(days.today, "paid")} note={change("paid")} />
-        <Figure name="Ended unpaid" value={sum(days.today, "unpaid")} note={change("unpaid")} />
-        <Figure name="Logins" value={sum(days.today, "logins")} note={change("logins")} />
-        <Figure name="Failed logins" value={sum(days.today, "logins_failed")} note={change("logins_failed")} />
-        <div class="figure">
-          <dt>Paid back and sent</dt>
-          <dd><Amount millisats={sum(days.today, "refunded_millisats") + sum(days.today, "sent_millisats")} /></dd>
-        </div>
+        <Figure name="Received"><Amount millisats={sum(days.today, "paid_millisats")} /><small>{change("paid_millisats")}</small></Figure>
+        {COUNTS.map(([counted, name]) => <Figure key={counted} name={name}>{count(sum(days.today, counted))}<small>{change(counted)}</small></Figure>)}
+        <Figure name="Paid back and sent"><Amount millisats={sum(days.today, "refunded_millisats") + sum(days.today, "sent_millisats")} /></Figure>
       </dl>
       <div class="columns">
         <Card title="Received, by hour">
@@ -73,10 +65,6 @@ function Numbers({ days, begin, now }: { days: Days; begin: number; now: number 
       </div>
     </>
   );
-}
-
-function Figure({ name, value, note }: { name: string; value: number; note: string }) {
-  return <div class="figure"><dt>{name}</dt><dd>{count(value)}<small>{note}</small></dd></div>;
 }
 
 interface DayPlotProps { title: string; days: Days; begin: number; now: number; name: Counted; unit?: number; write: (value: number) => string }

@@ -5,7 +5,7 @@ import { count, plural } from "../format.ts";
 import { useLoaded, useResource } from "../hooks.ts";
 import { Link } from "../router.tsx";
 import type { Schemas, User, UserRecords } from "../types.ts";
-import { Action, Button, Card, Dialog, Empty, Fact, Facts, Id, Loaded, Screen, Text, Time } from "../ui.ts";
+import { Action, Button, Card, Dialog, Empty, Fact, Facts, Id, Loaded, Screen, Text, Time, useDialog } from "../ui.ts";
 import { sentence } from "../words.ts";
 
 const RECORDS: [UserRecords, string, ((id: string) => string)?][] = [
@@ -38,14 +38,18 @@ export function UserScreen({ id }: { id: string }) {
   const user = useLoaded(`user ${id}`, (signal) => readUser(id, signal));
   const profile = useResource<Schemas["Profile"]>(`/profile/${encodeURIComponent(id)}`);
   const may = useMay("users");
-  const [erasing, erase] = useState(false);
-  const [erased, setErased] = useState<Schemas["UserErasure"]>();
+  const { dialog, open } = useDialog();
+  const done = (result: Schemas["UserErasure"]) => {
+    user.reload();
+    open((close) => <Erased result={result} close={close} />);
+  };
+  const erase = () => open((close) => <Erase id={id} close={close} done={done} />);
   const unknown = codeOf(user.error) === "user_not_found" && user.data === undefined;
   return (
     <Screen
       title="User"
       back={{ to: "/logins", label: "Logins and users" }}
-      actions={may && user.data && <Button run={() => erase(true)}>Erase…</Button>}
+      actions={may && user.data && <Button run={erase}>Erase…</Button>}
     >
       <Card>
         <Facts>
@@ -53,12 +57,7 @@ export function UserScreen({ id }: { id: string }) {
           {profile.data && (
             <Fact name="Calls itself">
               <Text>{profile.data.display_name ?? profile.data.name}</Text>
-              {profile.data.nip05 && (
-                <span class="muted">
-                  {" "}
-                  · <Text>{profile.data.nip05}</Text>
-                </span>
-              )}
+              {profile.data.nip05 && <span class="muted"> · <Text>{profile.data.nip05}</Text></span>}
             </Fact>
           )}
           {user.data && (
@@ -82,18 +81,7 @@ export function UserScreen({ id }: { id: string }) {
           )}
         </Loaded>
       )}
-      {erasing && (
-        <Erase
-          id={id}
-          close={() => erase(false)}
-          done={(result) => {
-            erase(false);
-            setErased(result);
-            user.reload();
-          }}
-        />
-      )}
-      {erased && <Erased result={erased} close={() => setErased(undefined)} />}
+      {dialog}
     </Screen>
   );
 }

@@ -1,15 +1,15 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { useMay } from "../access.ts";
 import { call } from "../api.ts";
 import { count, parseAmount, sats } from "../format.ts";
-import { useResource } from "../hooks.ts";
+import { useForm, useResource } from "../hooks.ts";
 import { Qr } from "../qr.tsx";
 import { go } from "../router.tsx";
 import type { Schemas } from "../types.ts";
-import { Action, Amount, AmountInput, Badge, Button, Card, Check, Dialog, Empty, Fact, Facts, Icon, Id, Input, Loaded, Screen, Text, Time } from "../ui.ts";
+import { Action, Amount, AmountInput, Badge, Button, Card, Check, Empty, Fact, Facts, Figure, Icon, Id, Input, Loaded, Screen, Text, Time, useDialog } from "../ui.ts";
 
 type Channel = Schemas["Channel"];
-type Asked = "address" | "send" | "open" | "cost";
 
 /** The Lightning backend: balance, channels, money on the chain. */
 export function Wallet() {
@@ -17,9 +17,10 @@ export function Wallet() {
   const may = useMay("wallet");
   const node = wallet.data?.node;
   const channels = useResource<Schemas["Channels"]>(node ? "/wallet/channels" : null, { live: ["StatusUpdate"], every: 10 });
-  const [asked, ask] = useState<Asked>();
-  const [closed, shut] = useState<Channel>();
-  const button = (what: Asked, label: string) => <Button run={() => ask(what)}>{label}</Button>;
+  const { dialog, open, tell } = useDialog();
+  const spendable = node?.on_chain.spendable ?? 0;
+  const showAddress = (address: string) =>
+    tell("A new address", <div class="center"><Qr text={`bitcoin:${address}`} label="Code of the address" /><Id whole>{address}</Id></div>);
   return (
     <Screen
       title="Wallet"
@@ -28,10 +29,10 @@ export function Wallet() {
         node &&
         may && (
           <>
-            {button("cost", "What does receiving cost?")}
-            {button("address", "Address")}
-            {button("open", "Open a channel…")}
-            {button("send", "Send on chain…")}
+            <Button run={() => open((close) => <Cost close={close} />)}>What does receiving cost?</Button>
+            <Button run={() => open((close) => <Address close={close} done={showAddress} />)}>Address</Button>
+            <Button run={() => open((close) => <Open spendable={spendable} close={close} done={channels.reload} />)}>Open a channel…</Button>
+            <Button run={() => open((close) => <Send spendable={spendable} close={close} />)}>Send on chain…</Button>
           </>
         )
       }
@@ -54,7 +55,9 @@ export function Wallet() {
               ) : (
                 <ul class="rows channels">
                   {list.map((channel) => (
-                    <ChannelRow key={channel.channel_id} channel={channel} close={may ? () => shut(channel) : undefined} />
+                    <ChannelRow key={channel.channel_id} {...channel}>
+                      {may && <Button small run={() => open((close) => <Close channel={channel} close={close} done={channels.reload} />)}>Close…</Button>}
+                    </ChannelRow>
                   ))}
                 </ul>
               )
@@ -62,11 +65,7 @@ export function Wallet() {
           </Loaded>
         </Card>
       )}
-      {asked === "address" && <Address close={() => ask(undefined)} />}
-      {asked === "send" && node && <Send spendable={node.on_chain.spendable} close={() => ask(undefined)} />}
-      {asked === "open" && node && <Open spendable={node.on_chain.spendable} close={() => ask(undefined)} done={channels.reload} />}
-      {asked === "cost" && <Cost close={() => ask(undefined)} />}
-      {closed && <Close channel={closed} close={() => shut(undefined)} done={channels.reload} />}
+      {dialog}
     </Screen>
   );
 }
@@ -78,20 +77,14 @@ function Backend({ backend, balance, alias, network, node }: Schemas["WalletInfo
         <div key={code} class={`notice ${code === "low_inbound" ? "" : "bad"}`}><Icon name="warn" /><p>{text}</p></div>
       ))}
       <dl class="figures">
-        <div class="figure">
-          <dt>Balance on Lightning</dt>
-          <dd>{balance === null || balance === undefined ? "not told" : <Amount millisats={balance} />}</dd>
-        </div>
+        <Figure name="Balance on Lightning">{balance === null || balance === undefined ? "not told" : <Amount millisats={balance} />}</Figure>
         {node && (
           <>
-            <div class="figure">
-              <dt>Largest payment to you without a new channel</dt>
-              <dd><Amount millisats={node.inbound} /></dd>
-            </div>
-            <div class="figure">
-              <dt>On chain, to spend</dt>
-              <dd><Amount millisats={node.on_chain.spendable} />{node.on_chain.reserved > 0 && <small>and {sats(node.on_chain.reserved)} kept for closing channels</small>}</dd>
-            </div>
+            <Figure name="Largest payment to you without a new channel"><Amount millisats={node.inbound} /></Figure>
+            <Figure name="On chain, to spend">
+              <Amount millisats={node.on_chain.spendable} />
+              {node.on_chain.reserved > 0 && <small>and {sats(node.on_chain.reserved)} kept for closing channels</small>}
+            </Figure>
           </>
         )}
       </dl>
@@ -119,7 +112,7 @@ function Backend({ backend, balance, alias, network, node }: Schemas["WalletInfo
 }
 
 /** A channel with its two sides: what can be sent, and what can be received. */
-function ChannelRow({ channel, close }: { channel: Channel; close: (() => void) | undefined }) {
+function ChannelRow({ children, ...channel }: Channel & { children: ComponentChildren }) {
   const part = (amount: number) => `${(100 * amount) / Math.max(channel.capacity, 1)}%`;
   return (
     <li>
@@ -137,38 +130,22 @@ function ChannelRow({ channel, close }: { channel: Channel; close: (() => void) 
           {!channel.usable && <Badge tone="wait">{channel.ready ? "not usable now" : "waits for its confirmation"}</Badge>}
         </p>
       </div>
-      {close && <Button small run={close}>Close…</Button>}
+      {children}
     </li>
   );
 }
 
-function Address({ close }: { close: () => void }) {
-  const [made, setMade] = useState<string>();
-  if (made === undefined) {
-    return (
-      <Action
-        title="A new address"
-        stays
-        verb="Show an address"
-        close={close}
-        action={async (key) => setMade((await call<Schemas["BitcoinAddress"]>("POST", "/wallet/addresses", {}, { key })).address)}
-      >
-        <p>Bitcoin that is sent there is the node's on-chain balance: for channels, for fees, or to send on.</p>
-      </Action>
-    );
-  }
+function Address({ close, done }: { close: () => void; done: (address: string) => void }) {
+  const action = async (key: string) => done((await call<Schemas["BitcoinAddress"]>("POST", "/wallet/addresses", {}, { key })).address);
   return (
-    <Dialog title="A new address" close={close}>
-      <div class="center"><Qr text={`bitcoin:${made}`} label="Code of the address" /><Id whole>{made}</Id></div>
-    </Dialog>
+    <Action title="A new address" verb="Show an address" close={close} action={action}>
+      <p>Bitcoin that is sent there is the node's on-chain balance: for channels, for fees, or to send on.</p>
+    </Action>
   );
 }
 
 function Send({ spendable, close }: { spendable: number; close: () => void }) {
-  const [address, setAddress] = useState("");
-  const [text, setText] = useState("");
-  const [all, setAll] = useState(false);
-  const [rate, setRate] = useState("");
+  const { values: { address, text, all, rate }, field } = useForm({ address: "", text: "", all: false, rate: "" });
   const amount = parseAmount(text, "sats");
   const what = all ? "everything" : amount ? sats(amount * 1000) : "";
   return (
@@ -189,17 +166,16 @@ function Send({ spendable, close }: { spendable: number; close: () => void }) {
         Sends bitcoin of the on-chain balance ({sats(spendable)}). A transaction cannot be taken back. Above the limit for approvals somebody else
         approves it first.
       </p>
-      <Input label="Address" value={address} set={setAddress} />
-      {!all && <AmountInput label="Amount in sats" value={text} set={setText} />}
-      <Check label="Send everything" checked={all} set={setAll} />
-      <Input label="Fee rate, in sat per virtual byte" optional type="number" min="1" hint="Without one, that of the chain source." value={rate} set={setRate} />
+      <Input label="Address" {...field("address")} />
+      {!all && <AmountInput label="Amount in sats" {...field("text")} />}
+      <Check label="Send everything" {...field("all")} />
+      <Input label="Fee rate, in sat per virtual byte" optional type="number" min="1" hint="Without one, that of the chain source." {...field("rate")} />
     </Action>
   );
 }
 
 function Open({ spendable, close, done }: { spendable: number; close: () => void; done: () => void }) {
-  const [text, setText] = useState("");
-  const [peer, setPeer] = useState("");
+  const { values: { text, peer }, field } = useForm({ text: "", peer: "" });
   const amount = parseAmount(text, "sats");
   return (
     <Action
@@ -208,17 +184,14 @@ function Open({ spendable, close, done }: { spendable: number; close: () => void
       sensitive
       disabled={amount === undefined}
       close={close}
-      action={async (key) => {
-        await call("POST", "/wallet/channels", { amount: (amount ?? 0) * 1000, ...(peer.trim() ? { peer: peer.trim() } : {}) }, { key });
-        done();
-      }}
+      action={(key) => call("POST", "/wallet/channels", { amount: (amount ?? 0) * 1000, ...(peer.trim() && { peer: peer.trim() }) }, { key }).then(done)}
     >
       <p>
         For payments by you. Payments to you open channels by themselves. The money comes from the on-chain balance ({sats(spendable)}), and the
         miner fee on top.
       </p>
-      <AmountInput label="Amount in sats" value={text} set={setText} />
-      <Input label="Peer" optional hint="<node id>@<host>:<port>; without one, the liquidity provider." value={peer} set={setPeer} />
+      <AmountInput label="Amount in sats" {...field("text")} />
+      <Input label="Peer" optional hint="<node id>@<host>:<port>; without one, the liquidity provider." {...field("peer")} />
     </Action>
   );
 }
@@ -232,16 +205,13 @@ function Close({ channel, close, done }: { channel: Channel; close: () => void; 
       danger
       sensitive
       close={close}
-      action={async () => {
-        await call("POST", `/wallet/channels/${channel.channel_id}/close`, force ? { force } : {});
-        done();
-      }}
+      action={() => call("POST", `/wallet/channels/${channel.channel_id}/close`, force ? { force } : {}).then(done)}
     >
       <p>
         Your side, {sats(channel.outbound)}, goes to the on-chain balance, less miner fees. {sats(channel.inbound)} can no longer be received over
         it.
       </p>
-      <Check label="By force" hint="Only if the peer is gone for good: it takes longer, and costs three to four times as much." checked={force} set={setForce} />
+      <Check label="By force" hint="Only if the peer is gone for good: it takes longer, and costs three to four times as much." value={force} set={setForce} />
     </Action>
   );
 }

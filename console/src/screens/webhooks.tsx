@@ -6,7 +6,7 @@ import { useLoaded, useNow } from "../hooks.ts";
 import { newestFirst, streamsFrom } from "../newest.ts";
 import { setQuery } from "../router.tsx";
 import type { ApiEvent, Delivery, Schemas } from "../types.ts";
-import { Action, Button, Card, Copy, Empty, Fact, Facts, Failure, Filter, Id, Loaded, Loading, Screen, Status, Table, Text, Time } from "../ui.ts";
+import { Action, Button, Card, Copy, Empty, Fact, Facts, Filter, Id, Loaded, Screen, Status, Table, Text, Time, useDialog } from "../ui.ts";
 
 const STATUSES: [string, string][] = [["failed", "Failed"], ["pending", "Pending"], ["delivered", "Delivered"]];
 /** What was delivered is read of streams that began within so long, in seconds. */
@@ -29,10 +29,18 @@ export function Webhooks({ query }: { query: URLSearchParams }) {
   const status = query.get("status") ?? "failed";
   const span = query.get("span") ?? "86400";
   const list = useLoaded(`deliveries ${status} ${status === "delivered" ? span : ""}`, (signal) => readDeliveries(status, Number(span), signal), { live: ["*"], every: 30 });
+  const rows = list.data?.deliveries;
   const may = useMay("webhooks");
-  const [resending, resend] = useState(false);
+  const { dialog, open, ask } = useDialog();
   const [sent, setSent] = useState<string>();
-  const [testing, test] = useState(false);
+  const resend = (deliveries: Delivery[]) => open((close) => <ResendAll deliveries={deliveries} close={close} done={list.reload} />);
+  const test = () =>
+    ask({
+      title: "Send a test event?",
+      verb: "Send",
+      text: "Posts an event of the type `Test` to your app, signed like any other. Your app should answer with success and do nothing.",
+      action: async () => setSent((await call<{ event_id: string }>("POST", "/webhooks/test")).event_id),
+    });
   return (
     <Screen
       title="Webhooks"
@@ -40,10 +48,8 @@ export function Webhooks({ query }: { query: URLSearchParams }) {
       actions={
         may && (
           <>
-            {status === "failed" && list.data && list.data.deliveries.length > 0 && (
-              <Button run={() => resend(true)}>Send all again…</Button>
-            )}
-            <Button run={() => test(true)}>Send a test event…</Button>
+            {status === "failed" && rows && rows.length > 0 && <Button run={() => resend(rows)}>Send all again…</Button>}
+            <Button run={test}>Send a test event…</Button>
           </>
         )
       }
@@ -56,9 +62,8 @@ export function Webhooks({ query }: { query: URLSearchParams }) {
       {list.data?.isCut && <p class="muted">The first {count(MOST)} of these.</p>}
       <Table
         caption={`Deliveries: ${status}`}
-        rows={list.data?.deliveries}
-        error={list.error}
-        reload={list.reload}
+        {...list}
+        rows={rows}
         id={({ id }) => id}
         to={({ id, status }) => `/webhooks/${encodeURIComponent(id)}?status=${status}`}
         columns={[
@@ -77,19 +82,7 @@ export function Webhooks({ query }: { query: URLSearchParams }) {
           )
         }
       />
-      {resending && list.data && <ResendAll deliveries={list.data.deliveries} close={() => resend(false)} done={list.reload} />}
-      {testing && (
-        <Action
-          title="Send a test event?"
-          verb="Send"
-          close={() => test(false)}
-          action={async () => {
-            setSent((await call<{ event_id: string }>("POST", "/webhooks/test")).event_id);
-          }}
-        >
-          <p>Posts an event of the type `Test` to your app, signed like any other. Your app should answer with success and do nothing.</p>
-        </Action>
-      )}
+      {dialog}
     </Screen>
   );
 }
@@ -131,7 +124,14 @@ export function DeliveryScreen({ id, query }: { id: string; query: URLSearchPara
   const [stream = "", index = "0"] = id.split(":");
   const status = query.get("status") ?? "failed";
   const may = useMay("webhooks");
-  const [resending, resend] = useState(false);
+  const { dialog, ask } = useDialog();
+  const resend = () =>
+    ask({
+      title: "Send this event again?",
+      verb: "Send again",
+      text: "Posts it to your app again, with the same id and the same body, until your app answers with success.",
+      action: () => call("POST", `/webhooks/deliveries/${encodeURIComponent(id)}/retry`).then(() => setQuery({ status: "pending" })),
+    });
   const event = useLoaded(`delivery event ${id}`, (signal) => readEvent(stream, Number(index), signal));
   const delivery = useLoaded(`delivery ${id} ${status}`, (signal) => findDelivery(id, stream, Number(index), status, signal), { live: ["*"] });
   const body = event.data && escaped(JSON.stringify({ stream_id: stream, ...event.data }, null, 2));
@@ -139,34 +139,19 @@ export function DeliveryScreen({ id, query }: { id: string; query: URLSearchPara
     <Screen
       title="Delivery"
       back={{ to: `/webhooks?status=${status}`, label: "Webhooks" }}
-      actions={may && <Button run={() => resend(true)}>Send again…</Button>}
+      actions={may && <Button run={resend}>Send again…</Button>}
     >
       <div class="columns">
         <Card title="Delivery">
-          {delivery.data === undefined && !delivery.error ? <Loading /> : delivery.data ? (
-            <DeliveryFacts {...delivery.data} />
-          ) : delivery.error ? <Failure error={delivery.error} retry={delivery.reload} /> : (
-            <Empty title="It is no longer listed" text="Its stream was removed." />
-          )}
+          <Loaded {...delivery}>
+            {(found) => (found ? <DeliveryFacts {...found} /> : <Empty title="It is no longer listed" text="Its stream was removed." />)}
+          </Loaded>
         </Card>
         <Card title="Body" actions={body && <Copy text={body} label="Copy the body" />}>
           <Loaded {...event}>{() => <pre tabIndex={0}>{body}</pre>}</Loaded>
         </Card>
       </div>
-      {resending && (
-        <Action
-          title="Send this event again?"
-          verb="Send again"
-          close={() => resend(false)}
-          action={async () => {
-            await call("POST", `/webhooks/deliveries/${encodeURIComponent(id)}/retry`);
-            resend(false);
-            setQuery({ status: "pending" });
-          }}
-        >
-          <p>Posts it to your app again, with the same id and the same body, until your app answers with success.</p>
-        </Action>
-      )}
+      {dialog}
     </Screen>
   );
 }

@@ -60,6 +60,11 @@ export function Copy({ text, label = "Copy" }: { text: string; label?: string })
   );
 }
 
+/** Lines to copy. */
+export function Snippet({ text, label }: { text: string; label?: string }) {
+  return <div class="snippet"><pre tabIndex={0}>{text}</pre><Copy text={text} {...(label ? { label } : {})} /></div>;
+}
+
 /** An id: shortened, whole in the title, and to copy. */
 export function Id({ children, to, whole = false }: { children: string; to?: string; whole?: boolean }) {
   const text = whole ? children : short(children);
@@ -80,6 +85,11 @@ export function Facts({ children }: { children: ComponentChildren }) {
 }
 export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
   return <div><dt>{name}</dt><dd>{children}</dd></div>;
+}
+
+/** A number that matters, large. */
+export function Figure({ name, children }: { name: string; children: ComponentChildren }) {
+  return <div class="figure"><dt>{name}</dt><dd>{children}</dd></div>;
 }
 
 interface CardProps { title?: string; actions?: ComponentChildren; children: ComponentChildren; class?: string }

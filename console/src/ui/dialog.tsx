@@ -1,4 +1,4 @@
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, Fragment } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { needsStepUp, useSession } from "../access.ts";
 import { stepUp } from "../api.ts";
@@ -56,7 +56,7 @@ interface ActionProps {
   /** Stays open after the action, to show what came of it. */
   stays?: boolean;
   /** Gets an idempotency key, which stays the same when a failed action is tried again. */
-  action: (key: string) => Promise<void>;
+  action: (key: string) => Promise<unknown>;
   close: () => void;
 }
 
@@ -92,4 +92,21 @@ export function Action({ title, children, verb, danger, sensitive, disabled, sta
       </form>
     </Dialog>
   );
+}
+
+/** What a dialog asks that has no fields. */
+type Question = Omit<ActionProps, "children" | "close"> & { text: ComponentChildren };
+let turns = 0;
+
+/**
+ * The dialog of a screen: `open` shows one in the place of what is open, `ask` one that only asks before it acts, and `tell` one that
+ * only shows something. Each begins anew; what `open` is given keeps the values of the moment at which it was opened. A dialog that another has replaced closes nothing.
+ */
+export function useDialog() {
+  const [shown, show] = useState<{ turn: number; view: (close: () => void) => ComponentChildren }>();
+  const close = () => show((now) => (now === shown ? undefined : now));
+  const open = (view: (close: () => void) => ComponentChildren) => show({ turn: ++turns, view });
+  const ask = ({ text, ...question }: Question) => open((close) => <Action {...question} close={close}><p>{text}</p></Action>);
+  const tell = (title: string, content: ComponentChildren) => open((close) => <Dialog title={title} close={close}>{content}</Dialog>);
+  return { dialog: shown && <Fragment key={shown.turn}>{shown.view(close)}</Fragment>, open, ask, tell };
 }

@@ -1,7 +1,9 @@
 import type { ComponentChildren, JSX } from "preact";
-import { useId } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import { amountIn, money, parseAmount } from "../format.ts";
 import { usePrice } from "../price.ts";
+import { setQuery } from "../router.tsx";
+import { Icon } from "./icons.tsx";
 
 interface FieldProps {
   label: string;
@@ -46,6 +48,15 @@ export function Input({ label, hint, optional, value, set, ...rest }: InputProps
   );
 }
 
+interface AreaProps { label: string; hint: string; value: string; set: (value: string) => void }
+export function Area({ label, hint, value, set }: AreaProps) {
+  return (
+    <Field label={label} hint={hint}>
+      {(id, described) => <textarea id={id} aria-describedby={described} spellcheck={false} value={value} onInput={(event) => set(event.currentTarget.value)} />}
+    </Field>
+  );
+}
+
 interface SelectProps {
   label: string;
   value: string;
@@ -76,10 +87,10 @@ export function Filter({ label, value, set, options }: SelectProps) {
   );
 }
 
-export function Check({ label, hint, checked, set }: { label: string; hint?: string; checked: boolean; set: (checked: boolean) => void }) {
+export function Check({ label, hint, value, set }: { label: string; hint?: string; value: boolean; set: (checked: boolean) => void }) {
   return (
     <label class="check">
-      <input type="checkbox" checked={checked} onChange={(event) => set(event.currentTarget.checked)} />
+      <input type="checkbox" checked={value} onChange={(event) => set(event.currentTarget.checked)} />
       <span>{label}{hint && <small class="hint">{hint}</small>}</span>
     </label>
   );
@@ -111,5 +122,34 @@ export function AmountInput({ label, value, set, currency = "sats", hint, option
       hint={wrong ? `Not an amount in ${isSats ? "sats" : currency}` : read ? read + about : hint}
       {...(optional ? { optional } : {})}
     />
+  );
+}
+
+interface SearchProps { label: string; placeholder: string; value: string; set: (value: string) => void; class?: string; inputMode?: "numeric" }
+/** The field that searches in a list. */
+export function Search({ label, set, ...rest }: SearchProps) {
+  return (
+    <input type="search" aria-label={label} autocomplete="off" spellcheck={false} {...rest} onInput={(event) => set(event.currentTarget.value)} />
+  );
+}
+
+interface WideSearchProps { name: string; label: string; placeholder: string; found: string; find: (wanted: string) => void }
+/** A search of the API, as `q` in the address, that begins with Enter; an empty field ends it. */
+export function WideSearch({ name, label, placeholder, found, find }: WideSearchProps) {
+  const [text, setText] = useState(found);
+  const [asked, setAsked] = useState(found);
+  if (asked !== found) {
+    setAsked(found);
+    setText(found);
+  }
+  const type = (text: string) => {
+    setText(text);
+    if (text === "") setQuery({ q: "" });
+  };
+  return (
+    <form class="wide-search" role="search" aria-label={name} onSubmit={(event) => (event.preventDefault(), find(text.trim()))}>
+      <Icon name="search" />
+      <Search label={label} placeholder={placeholder} value={text} set={type} />
+    </form>
   );
 }
