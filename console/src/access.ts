@@ -35,9 +35,12 @@ export function useMay(change: Change): boolean {
   return role !== null && RANK[role] >= RANK[CHANGES[change]];
 }
 
+/** What is in force. */
+export const useSettings = () => useResource<{ settings: Setting[] }>("/settings");
+
 /** Settings of which one has a value; those who approve payments set them. Nothing while they are being read. */
 export function useIsLimited(...keys: string[]): boolean | undefined {
-  const { data } = useResource<{ settings: Setting[] }>("/settings");
+  const { data } = useSettings();
   return data?.settings.some(({ key, value }) => keys.includes(key) && value !== null && value !== "not set");
 }
 

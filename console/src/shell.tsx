@@ -9,6 +9,7 @@ import { screenOf, screensFor } from "./screens.tsx";
 import type { Schemas } from "./types.ts";
 import { Icon } from "./ui/icons.tsx";
 import { visible } from "./format.ts";
+import { Search as SearchField } from "./ui/form.tsx";
 
 /** What is around every screen: menu, search, connection. */
 export function Shell() {
@@ -110,15 +111,7 @@ function Search() {
   return (
     <form class="search" role="search" aria-label="All payments" onSubmit={find}>
       <Icon name="search" />
-      <input
-        type="search"
-        aria-label="Search payments"
-        placeholder="Search payments"
-        autocomplete="off"
-        spellcheck={false}
-        value={text}
-        onInput={(event) => setText(event.currentTarget.value)}
-      />
+      <SearchField label="Search payments" placeholder="Search payments" value={text} set={setText} />
       <kbd aria-hidden="true">/</kbd>
     </form>
   );

@@ -3,7 +3,7 @@ import { call } from "../api.ts";
 import { sats } from "../format.ts";
 import { usePages } from "../hooks.ts";
 import type { Schemas } from "../types.ts";
-import { Action, Amount, Button, Card, Empty, Fact, Facts, Failure, Id, Loading, Screen, Text, Time, useDialog } from "../ui.ts";
+import { Action, Amount, Button, Card, Empty, Fact, Facts, Id, Loaded, Screen, Text, Time, useDialog } from "../ui.ts";
 import { kindOf } from "../words.ts";
 
 type Approval = Schemas["Approval"];
@@ -30,33 +30,26 @@ export function Approvals({ id }: { id?: string }) {
       </Action>
     ));
   };
+  const card = (approval: Approval) => {
+    const decisions = session.approver && (
+      <>
+        <Button small run={() => decide(approval, "decline")}>Decline…</Button>
+        <Button small primary run={() => decide(approval, "approve")}>Approve…</Button>
+      </>
+    );
+    return (
+      <Card key={approval.stream_id} title={`${kindOf(approval.kind)} of ${sats(approval.amount_millisats)}`} actions={decisions}>
+        <Details approval={approval} />
+      </Card>
+    );
+  };
   return (
     <Screen title="Approvals" {...(id === undefined ? {} : { back: { to: "/approvals", label: "Everything that waits" } })} about="Payments by you above the limit. Look at the payee before you approve: the payee wrote the description.">
-      {list.error !== undefined && <Failure error={list.error} retry={list.reload} />}
-      {!shown ? (
-        !list.error && <Loading />
-      ) : shown.length === 0 && id !== undefined ? (
-        <Empty icon="check" title="This payment does not wait any more" text="It was approved or declined, or its time is over." />
-      ) : shown.length === 0 ? (
-        <Empty icon="check" title="Nothing waits" text="With wallet.approval_above_millisats, larger payments by the service wait here for a second person." />
-      ) : (
-        shown.map((approval) => (
-          <Card
-            key={approval.stream_id}
-            title={`${kindOf(approval.kind)} of ${sats(approval.amount_millisats)}`}
-            actions={
-              session.approver && (
-                <>
-                  <Button small run={() => decide(approval, "decline")}>Decline…</Button>
-                  <Button small primary run={() => decide(approval, "approve")}>Approve…</Button>
-                </>
-              )
-            }
-          >
-            <Details approval={approval} />
-          </Card>
-        ))
-      )}
+      <Loaded {...list} data={shown}>
+        {(approvals) => (approvals.length > 0 ? approvals.map(card) : id === undefined ? (
+          <Empty icon="check" title="Nothing waits" text="With wallet.approval_above_millisats, larger payments by the service wait here for a second person." />
+        ) : <Empty icon="check" title="This payment does not wait any more" text="It was approved or declined, or its time is over." />)}
+      </Loaded>
       {dialog}
     </Screen>
   );

@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
-import { useMay } from "../access.ts";
+import { useMay, useSettings } from "../access.ts";
 import { call } from "../api.ts";
 import { useForm, usePages, useResource } from "../hooks.ts";
 import { FRAMEWORKS } from "../snippets.ts";
-import type { Schemas, Setting } from "../types.ts";
+import type { Schemas } from "../types.ts";
 import { Action, Area, Badge, Button, Card, Check, Empty, Icon, Id, Input, Screen, Select, Snippet, Table, Text, Time, useDialog, UserLink } from "../ui.ts";
 
 type App = Schemas["OidcClient"];
@@ -44,10 +44,7 @@ export function Apps() {
         rows={apps.data?.clients}
         id={({ client_id }) => client_id}
         columns={[
-          {
-            name: "App",
-            cell: ({ name, client_id }) => <><strong><Text>{name}</Text></strong><br /><small class="muted">{client_id}</small></>,
-          },
+          { name: "App", cell: ({ name, client_id }) => <><strong><Text>{name}</Text></strong><br /><small class="muted">{client_id}</small></> },
           { name: "Users come back to", kind: "grow", cell: ({ redirect_uris }) => <Text>{redirect_uris.join("  ")}</Text> },
           { name: "Kind", kind: "rest", cell: (app) => <Badge>{app.public ? "public" : "with a secret"}</Badge> },
           { name: "From", kind: "rest", cell: ({ source }) => <Badge>{source}</Badge> },
@@ -69,8 +66,7 @@ export function Apps() {
 
 /** The address of the pages is the issuer. */
 function useIssuer(): string {
-  const settings = useResource<{ settings: Setting[] }>("/settings");
-  const value = settings.data?.settings.find(({ key }) => key === "pages.public_url")?.value;
+  const value = useSettings().data?.settings.find(({ key }) => key === "pages.public_url")?.value;
   return typeof value === "string" ? value.replace(/\/+$/, "") : location.origin;
 }
 

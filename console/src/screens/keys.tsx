@@ -4,7 +4,7 @@ import { call } from "../api.ts";
 import { parseAmount, sats, startOfDay } from "../format.ts";
 import { useForm, useResource } from "../hooks.ts";
 import type { Schemas } from "../types.ts";
-import { Action, AmountInput, Badge, Button, Card, Check, Empty, Icon, Id, Input, Screen, Select, Table, Text, Time, useDialog } from "../ui.ts";
+import { Action, AmountInput, Badge, Button, Card, Check, Empty, Icon, Id, Input, Rows, Screen, Select, Table, Text, Time, useDialog } from "../ui.ts";
 import { SCOPES } from "../words.ts";
 
 type Key = Schemas["ApiKey"];
@@ -63,15 +63,15 @@ export function Keys() {
       />
       {keys.data && keys.data.configured.length > 0 && (
         <Card title="Of the configuration" class="after">
-          <ul class="rows">
-            {keys.data.configured.map(({ setting, last_used_at }) => (
+          <Rows of={keys.data.configured}>
+            {({ setting, last_used_at }) => (
               <li key={setting}>
                 <code class="grow">{setting}</code>
                 <span class="muted">{last_used_at ? "last used" : "not used"}</span>
                 {last_used_at && <Time at={last_used_at} ago />}
               </li>
-            ))}
-          </ul>
+            )}
+          </Rows>
         </Card>
       )}
       {dialog}

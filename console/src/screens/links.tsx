@@ -1,12 +1,12 @@
 import { useMay, useSession } from "../access.ts";
-import { call, withQuery } from "../api.ts";
+import { call, get, withQuery } from "../api.ts";
 import { amountIn, parseAmount, startOfDay, visible } from "../format.ts";
-import { useForm, usePages, useResource } from "../hooks.ts";
+import { useForm, useLoaded, usePages, useResource } from "../hooks.ts";
 import { justBefore } from "../newest.ts";
 import { Qr, svgOf } from "../qr.tsx";
 import { go } from "../router.tsx";
 import type { Link, Schemas } from "../types.ts";
-import { Action, Amount, AmountInput, Button, Card, download, Empty, Fact, Facts, Failure, Filter, Icon, Id, Input, Loading, Screen, Select, Status, Table, Text, Time, useDialog } from "../ui.ts";
+import { Action, Amount, AmountInput, Button, Card, download, Empty, Fact, Facts, Filter, Icon, Id, Input, Loaded, Screen, Select, Status, Table, Text, Time, useDialog } from "../ui.ts";
 
 function price({ amount, min, max, currency }: Link): string {
   if (amount !== undefined) return amountIn(amount, currency);
@@ -83,10 +83,14 @@ function NewLink({ close }: { close: () => void }) {
   );
 }
 
+async function findLink(id: string, signal: AbortSignal): Promise<Link | null> {
+  const { links } = await get<Schemas["PaymentLinkList"]>(withQuery("/payment-links", { after: justBefore(id), limit: 1 }), signal);
+  return links.find(({ stream_id }) => stream_id === id) ?? null;
+}
+
 /** One link: its code to print, and what was paid at it. */
 export function LinkScreen({ id }: { id: string }) {
-  const list = usePages<Link>(withQuery("/payment-links", { after: justBefore(id), limit: 1 }), "links", ["StatusUpdate"]);
-  const link = list.items?.find(({ stream_id }) => stream_id === id);
+  const { data: link, ...loaded } = useLoaded(`link ${id}`, (signal) => findLink(id, signal), { live: ["StatusUpdate"] });
   const may = useMay("links");
   const { dialog, ask } = useDialog();
   const end = () =>
@@ -95,54 +99,59 @@ export function LinkScreen({ id }: { id: string }) {
       verb: "Close link",
       danger: true,
       text: "It gives out no more invoices, and cannot be opened again. An invoice that was given out before can still be paid, for five minutes.",
-      action: () => call("DELETE", `/payment-links/${id}`).then(list.reload),
+      action: () => call("DELETE", `/payment-links/${id}`).then(loaded.reload),
     });
-  if (!list.items) return <Screen title="Link">{list.error ? <Failure error={list.error} retry={list.reload} /> : <Loading />}</Screen>;
-  if (!link) {
-    return (
-      <Screen title="Link" back={{ to: "/links", label: "Links" }}>
-        <Empty icon="links" title="There is no such link" text="Links stay for 61 days after their end." />
-      </Screen>
-    );
-  }
   return (
     <Screen
-      title={visible(link.description) || "Payment link"}
+      title={link ? visible(link.description) || "Payment link" : "Link"}
       back={{ to: "/links", label: "Links" }}
-      actions={may && link.status === "open" && <Button run={end}>Close…</Button>}
+      actions={may && link?.status === "open" && <Button run={end}>Close…</Button>}
     >
-      <div class="columns">
-        <Card
-          title="Code"
-          actions={
-            <>
-              <Button small run={() => download("payment-link.svg", "image/svg+xml", svgOf(link.lnurl))}><Icon name="download" /> SVG</Button>
-              <Button small run={() => print()}>Print or PDF</Button>
-            </>
-          }
-        >
-          <div class="center">
-            <Qr text={link.lnurl} label="Code of the payment link, for wallets" />
-            <strong class="big-number">{price(link)}</strong>
-            <Text>{link.description}</Text>
-          </div>
-        </Card>
-        <Card title="Details" class="screen-only">
-          <Facts>
-            <Fact name="Status"><Status of={link.status === "open" ? "link_open" : link.status} /></Fact>
-            <Fact name="Page"><Id whole>{link.page_url}</Id></Fact>
-            <Fact name="For wallets"><Id>{link.lnurl}</Id></Fact>
-            <Fact name="Payments">{link.max_payments ? `${link.payments} of ${link.max_payments}` : link.payments}</Fact>
-            {link.expires_at !== undefined && <Fact name="Ends"><Time at={link.expires_at} /></Fact>}
-            {link.request_id && <Fact name="Your reference"><Text>{link.request_id}</Text></Fact>}
-            <Fact name="Created"><Time at={link.created_at} /></Fact>
-            <Fact name="Stream"><Id>{link.stream_id}</Id></Fact>
-          </Facts>
-        </Card>
-      </div>
-      <PaidAt id={id} payments={link.payments} />
+      <Loaded data={link} {...loaded} missing={<Empty icon="links" title="There is no such link" text="Links stay for 61 days after their end." />}>
+        {(link) => (
+          <>
+            <div class="columns"><Code {...link} /><Card title="Details" class="screen-only"><Details {...link} /></Card></div>
+            <PaidAt id={id} payments={link.payments} />
+          </>
+        )}
+      </Loaded>
       {dialog}
     </Screen>
+  );
+}
+
+function Code(link: Link) {
+  return (
+    <Card
+      title="Code"
+      actions={
+        <>
+          <Button small run={() => download("payment-link.svg", "image/svg+xml", svgOf(link.lnurl))}><Icon name="download" /> SVG</Button>
+          <Button small run={() => print()}>Print or PDF</Button>
+        </>
+      }
+    >
+      <div class="center">
+        <Qr text={link.lnurl} label="Code of the payment link, for wallets" />
+        <strong class="big-number">{price(link)}</strong>
+        <Text>{link.description}</Text>
+      </div>
+    </Card>
+  );
+}
+
+function Details(link: Link) {
+  return (
+    <Facts>
+      <Fact name="Status"><Status of={link.status === "open" ? "link_open" : link.status} /></Fact>
+      <Fact name="Page"><Id whole>{link.page_url}</Id></Fact>
+      <Fact name="For wallets"><Id>{link.lnurl}</Id></Fact>
+      <Fact name="Payments">{link.max_payments ? `${link.payments} of ${link.max_payments}` : link.payments}</Fact>
+      {link.expires_at !== undefined && <Fact name="Ends"><Time at={link.expires_at} /></Fact>}
+      {link.request_id && <Fact name="Your reference"><Text>{link.request_id}</Text></Fact>}
+      <Fact name="Created"><Time at={link.created_at} /></Fact>
+      <Fact name="Stream"><Id>{link.stream_id}</Id></Fact>
+    </Facts>
   );
 }
 

@@ -4,7 +4,7 @@ import { amountIn, clockTime, dayOf, fullTime, isSats, parseAmount, sats } from 
 import { useForm, useLoaded, useResource } from "../hooks.ts";
 import { go, Link } from "../router.tsx";
 import type { ApiEvent, Payment, Schemas } from "../types.ts";
-import { Action, Amount, AmountInput, Button, Card, download, Empty, Fact, Facts, Failure, Icon, Id, Input, Loaded, Screen, Status, Text, Time, useDialog, UserLink } from "../ui.ts";
+import { Action, Amount, AmountInput, Button, Card, download, Empty, Fact, Facts, Failure, Icon, Id, Input, Loaded, Rows, Screen, Status, Text, Time, useDialog, UserLink } from "../ui.ts";
 import { kindOf, sentence, statusOf } from "../words.ts";
 
 interface Found { payment: Payment; refunds: Payment[] }
@@ -47,35 +47,33 @@ export function PaymentScreen({ id }: { id: string }) {
         </>
       }
     >
-      <Loaded {...entry}>
-        {(found) =>
-          found ? (
-            <>
-              <div class="columns">
-                <Card title="Details"><Details {...found} events={events.data?.events ?? []} /></Card>
-                <Card title="Timeline"><Timeline payment={found.payment} events={events.data?.events} error={events.error} /></Card>
-              </div>
-              {found.refunds.length > 0 && (
-                <Card title="Refunds">
-                  <ul class="rows">
-                    {found.refunds.map((refund) => (
-                      <li key={refund.stream_id}>
-                        <Link to={`/payments/${refund.stream_id}`}><Amount millisats={refund.amount_millisats} /></Link>
-                        <Status of={refund.status} />
-                        <Time at={refund.created_at} />
-                      </li>
-                    ))}
-                  </ul>
-                </Card>
-              )}
-            </>
-          ) : (
-            <Empty icon="search" title="There is no such payment" text="The books keep payments for `payments.records_days` after their end." />
-          )
-        }
+      <Loaded {...entry} missing={<Empty icon="search" title="There is no such payment" text="The books keep payments for `payments.records_days` after their end." />}>
+        {(found) => (
+          <>
+            <div class="columns">
+              <Card title="Details"><Details {...found} events={events.data?.events ?? []} /></Card>
+              <Card title="Timeline"><Timeline payment={found.payment} events={events.data?.events} error={events.error} /></Card>
+            </div>
+            {found.refunds.length > 0 && <Card title="Refunds"><Refunds of={found.refunds} /></Card>}
+          </>
+        )}
       </Loaded>
       {dialog}
     </Screen>
+  );
+}
+
+function Refunds({ of }: { of: Payment[] }) {
+  return (
+    <Rows of={of}>
+      {({ stream_id, amount_millisats, status, created_at }) => (
+        <li key={stream_id}>
+          <Link to={`/payments/${stream_id}`}><Amount millisats={amount_millisats} /></Link>
+          <Status of={status} />
+          <Time at={created_at} />
+        </li>
+      )}
+    </Rows>
   );
 }
 
@@ -84,10 +82,7 @@ function Details({ payment, events }: { payment: Payment; events: ApiEvent[] }) 
     const value = events.map(({ data }) => (data as Record<string, unknown>)[name]).find((value) => typeof value === "string");
     return value as string | undefined;
   };
-  const invoice = text("invoice");
-  const preimage = text("preimage");
-  const comment = text("comment");
-  const key = text("main_key");
+  const [invoice, preimage, comment, key] = ["invoice", "preimage", "comment", "main_key"].map(text);
   return (
     <Facts>
       <Fact name="Status"><Status of={payment.status} /></Fact>
@@ -165,16 +160,11 @@ function Refund({ payment, left, close, done }: RefundProps) {
   const { values: { text, reference }, field } = useForm({ text: String(whole), reference: "" });
   const amount = parseAmount(text, "sats");
   const body = { amount: amount === whole ? left : (amount ?? 0) * 1000, ...(reference ? { request_id: reference } : {}) };
+  const isWrong = amount === undefined || amount > Math.ceil(left / 1000);
+  const verb = amount ? `Refund ${sats(amount * 1000)}` : "Refund";
+  const action = async (key: string) => done(await call("POST", `/payments/${payment.stream_id}/refund`, body, { key }));
   return (
-    <Action
-      title="Refund"
-      verb={amount ? `Refund ${sats(amount * 1000)}` : "Refund"}
-      danger
-      sensitive
-      disabled={amount === undefined || amount > Math.ceil(left / 1000)}
-      close={close}
-      action={async (key) => done(await call("POST", `/payments/${payment.stream_id}/refund`, body, { key }))}
-    >
+    <Action title="Refund" verb={verb} danger sensitive disabled={isWrong} close={close} action={action}>
       <p>
         Pays the payer back, at most {sats(left)}. The payer is asked for an invoice; then your Lightning backend pays it. Above the limit for
         approvals somebody else has to approve it first.

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { useMay, useSession } from "../access.ts";
+import { useMay, useSession, useSettings } from "../access.ts";
 import { call } from "../api.ts";
 import { escaped, visible } from "../format.ts";
 import { useForm, useResource } from "../hooks.ts";
@@ -11,7 +11,7 @@ const TABS: [string, string][] = [["look", "Look and name"], ["operators", "Oper
 
 /** The look and name of the service, who works here, and every value that is in force. */
 export function Settings({ query }: { query: URLSearchParams }) {
-  const settings = useResource<{ settings: Setting[] }>("/settings");
+  const settings = useSettings();
   const tab = query.get("tab") ?? "look";
   return (
     <Screen title="Settings" about={settings.data ? undefined : "What is in force, and where it comes from."}>
@@ -177,7 +177,7 @@ function People() {
     tell("The invitation", (
       <>
         <p>Send it to {name} in a way that only they can read. It works once, and ends <Time at={expires_at} ago />.</p>
-        <p><Id whole>{page_url}</Id></p>
+        <p><Id whole>{page_url ?? ""}</Id></p>
       </>
     ));
   };

@@ -84,15 +84,10 @@ interface WithdrawProps { balance: Balance; close: () => void; done: (token: str
 function Withdraw({ balance: { mint_url, unit, amount: most }, close, done }: WithdrawProps) {
   const [text, setText] = useState(String(most));
   const amount = /^\d{1,15}$/.test(text.trim()) ? Number(text) : 0;
+  const verb = `Withdraw ${count(amount)} ${unit}`;
+  const action = async (key: string) => done((await call<Schemas["Ticket"]>("POST", "/cashu/withdraw", { mint_url, unit, amount }, { key })).token);
   return (
-    <Action
-      title="Withdraw tickets"
-      verb={`Withdraw ${count(amount)} ${unit}`}
-      sensitive
-      disabled={amount < 1 || amount > most}
-      close={close}
-      action={async (key) => done((await call<Schemas["Ticket"]>("POST", "/cashu/withdraw", { mint_url, unit, amount }, { key })).token)}
-    >
+    <Action title="Withdraw tickets" verb={verb} sensitive disabled={amount < 1 || amount > most} close={close} action={action}>
       <p>Takes a token out of your balance, to move it to another wallet. A fee of the mint comes on top.</p>
       <Input label={`Amount in ${unit}`} inputMode="numeric" value={text} set={setText} />
     </Action>

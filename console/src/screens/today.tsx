@@ -1,10 +1,11 @@
+import type { ComponentChildren } from "preact";
 import { get, withQuery } from "../api.ts";
 import { count, plural, sats, startOfDay } from "../format.ts";
 import { useLoaded, useNow, useResource } from "../hooks.ts";
 import { Plot, type Series } from "../plot.tsx";
 import { Link } from "../router.tsx";
 import type { Login, Payment, Schemas, Sums } from "../types.ts";
-import { Amount, Card, Empty, Figure, Loaded, Screen, Status, Text, Time } from "../ui.ts";
+import { Amount, Card, Empty, Figure, Loaded, Rows, Screen, Status, Text, Time } from "../ui.ts";
 import { Attention } from "./attention.tsx";
 
 const HOUR = 3600;
@@ -88,22 +89,20 @@ function Latest() {
   return (
     <Card title="Latest payments" actions={<Link to="/payments">All payments</Link>}>
       <Loaded {...latest}>
-        {({ payments }) =>
-          payments.length === 0 ? <Empty title="No payments yet" text="The first one appears here by itself." /> : (
-            <ul class="rows">
-              {payments.map((payment: Payment) => (
-                <li key={payment.stream_id}>
-                  <Link to={`/payments/${payment.stream_id}`}>
-                    <Amount plain millisats={payment.settled_millisats ?? payment.amount_millisats} sign={payment.direction === "out" ? "−" : ""} />
-                  </Link>
-                  <span class="grow clip"><Text empty="No description">{payment.description}</Text></span>
-                  <Status of={payment.status} />
-                  <Time at={payment.created_at} />
-                </li>
-              ))}
-            </ul>
-          )
-        }
+        {({ payments }) => (
+          <Rows of={payments} empty={<Empty title="No payments yet" text="The first one appears here by itself." />}>
+            {(payment: Payment) => (
+              <li key={payment.stream_id}>
+                <Link to={`/payments/${payment.stream_id}`}>
+                  <Amount plain millisats={payment.settled_millisats ?? payment.amount_millisats} sign={payment.direction === "out" ? "−" : ""} />
+                </Link>
+                <span class="grow clip"><Text empty="No description">{payment.description}</Text></span>
+                <Status of={payment.status} />
+                <Time at={payment.created_at} />
+              </li>
+            )}
+          </Rows>
+        )}
       </Loaded>
     </Card>
   );
@@ -131,21 +130,23 @@ function Failures({ begin }: { begin: number }) {
   return (
     <Card title="Failures of today, by reason">
       <Loaded {...failures}>
-        {(reasons) =>
-          reasons.length === 0 ? <Empty icon="check" title="None" text="No payment and no login has failed today." /> : (
-            <ul class="rows">
-              {reasons.map(([reason, { count: number, to }]) => (
-                <li key={reason}>
-                  <strong class="tally">{count(number)}</strong>
-                  <Link class="grow" to={to}><Text>{reason}</Text></Link>
-                </li>
-              ))}
-            </ul>
-          )
-        }
+        {(reasons) => (
+          <Rows of={reasons} empty={<Empty icon="check" title="None" text="No payment and no login has failed today." />}>
+            {([reason, { count: number, to }]) => (
+              <li key={reason}>
+                <strong class="tally">{count(number)}</strong>
+                <Link class="grow" to={to}><Text>{reason}</Text></Link>
+              </li>
+            )}
+          </Rows>
+        )}
       </Loaded>
     </Card>
   );
+}
+
+function Item({ name, to, children }: { name: string; to?: string; children: ComponentChildren }) {
+  return <li>{to ? <Link class="grow" to={to}>{name}</Link> : <span class="grow">{name}</span>}{children}</li>;
 }
 
 function Money() {
@@ -155,14 +156,13 @@ function Money() {
       <Loaded {...wallet}>
         {({ backend, balance, node }) => (
           <ul class="rows">
-            <li>
-              <span class="grow">Balance</span>
+            <Item name="Balance">
               {balance === null || balance === undefined ? <span class="muted">{backend === "none" ? "no Lightning backend" : "not told"}</span> : <Amount millisats={balance} />}
-            </li>
+            </Item>
             {node && (
               <>
-                <li><span class="grow">Largest payment without a new channel</span><Amount millisats={node.inbound} /></li>
-                <li><span class="grow">On chain, to spend</span><Amount millisats={node.on_chain.spendable} /></li>
+                <Item name="Largest payment without a new channel"><Amount millisats={node.inbound} /></Item>
+                <Item name="On chain, to spend"><Amount millisats={node.on_chain.spendable} /></Item>
               </>
             )}
           </ul>
@@ -184,32 +184,19 @@ function Health() {
       <Loaded {...ready}>
         {({ relays, store, wallet, rates, tickets, last_backup_at: backup }) => (
           <ul class="rows">
-            <li>
-              <Link class="grow" to="/relays">Relays</Link>
-              {state(relays.ready, `${relays.connected} of ${relays.total} connected`)}
-            </li>
-            <li>
-              <span class="grow">Database</span>
+            <Item name="Relays" to="/relays">{state(relays.ready, `${relays.connected} of ${relays.total} connected`)}</Item>
+            <Item name="Database">
               {state(store.ready && store.damaged_rows === 0, store.damaged_rows ? plural(store.damaged_rows, "damaged row") : store.ready ? "reads and writes" : "fails")}
-            </li>
-            <li>
-              <Link class="grow" to="/wallet">Lightning backend</Link>
+            </Item>
+            <Item name="Lightning backend" to="/wallet">
               {state(wallet.ready, wallet.backend === "none" ? "none" : wallet.ready ? wallet.backend : "away")}
-            </li>
-            {rates.currencies.length > 0 && (
-              <li><span class="grow">Exchange rates</span>{state(rates.ready, rates.ready ? "known" : "missing")}</li>
-            )}
-            {tickets.mints.length > 0 && (
-              <li>
-                <Link class="grow" to="/tickets">Mints</Link>
-                {state(tickets.ready, tickets.ready ? "respond" : "away")}
-              </li>
-            )}
-            <li><span class="grow">Last backup</span>{backup ? <Time at={backup} ago /> : "none"}</li>
-            <li>
-              <Link class="grow" to="/webhooks?status=pending">Webhook backlog</Link>
+            </Item>
+            {rates.currencies.length > 0 && <Item name="Exchange rates">{state(rates.ready, rates.ready ? "known" : "missing")}</Item>}
+            {tickets.mints.length > 0 && <Item name="Mints" to="/tickets">{state(tickets.ready, tickets.ready ? "respond" : "away")}</Item>}
+            <Item name="Last backup">{backup ? <Time at={backup} ago /> : "none"}</Item>
+            <Item name="Webhook backlog" to="/webhooks?status=pending">
               {pending.data && `${count(pending.data.deliveries.length)}${pending.data.next ? "+" : ""} pending`}
-            </li>
+            </Item>
           </ul>
         )}
       </Loaded>

@@ -5,7 +5,7 @@ import { count, plural } from "../format.ts";
 import { useLoaded, useResource } from "../hooks.ts";
 import { Link } from "../router.tsx";
 import type { Schemas, User, UserRecords } from "../types.ts";
-import { Action, Button, Card, Dialog, Empty, Fact, Facts, Id, Loaded, Screen, Text, Time, useDialog } from "../ui.ts";
+import { Action, Button, Card, Dialog, Empty, Fact, Facts, Id, Loaded, Rows, Screen, Text, Time, useDialog } from "../ui.ts";
 import { sentence } from "../words.ts";
 
 const RECORDS: [UserRecords, string, ((id: string) => string)?][] = [
@@ -92,9 +92,7 @@ function Records({ title, ids, total, to }: RecordsProps) {
   const shown = all ? ids : ids.slice(0, 6);
   return (
     <Card title={title} actions={<span class="muted">{count(total)}</span>}>
-      {ids.length === 0 ? <p class="muted">None</p> : (
-        <ul class="rows">{shown.map((id) => <li key={id}><Id {...(to ? { to: to(id) } : {})}>{id}</Id></li>)}</ul>
-      )}
+      <Rows of={shown} empty={<p class="muted">None</p>}>{(id) => <li key={id}><Id {...(to ? { to: to(id) } : {})}>{id}</Id></li>}</Rows>
       {ids.length > shown.length && (
         <Button small run={() => showAll(true)}>Show {count(ids.length)} {total > ids.length && ` of ${count(total)}`}</Button>
       )}
@@ -144,15 +142,15 @@ function Erased({ result, close }: { result: Schemas["UserErasure"]; close: () =
       {result.kept.length > 0 && (
         <>
           <h3>{plural(result.kept.length, "thing")} had to stay</h3>
-          <ul class="rows">
-            {result.kept.map(({ reason, stream_id, until }, at) => (
+          <Rows of={result.kept}>
+            {({ reason, stream_id, until }, at) => (
               <li key={at}>
                 <span class="grow">{sentence(reason)}</span>
                 {stream_id && <Id>{stream_id}</Id>}
                 {until && <Time at={until} />}
               </li>
-            ))}
-          </ul>
+            )}
+          </Rows>
         </>
       )}
       <footer><Link class="button" to="/logins">Logins and users</Link><Button primary run={close}>Done</Button></footer>

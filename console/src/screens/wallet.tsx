@@ -7,7 +7,7 @@ import { useForm, useResource } from "../hooks.ts";
 import { Qr } from "../qr.tsx";
 import { go } from "../router.tsx";
 import type { Schemas } from "../types.ts";
-import { Action, Amount, AmountInput, Badge, Button, Card, Check, Empty, Fact, Facts, Figure, Icon, Id, Input, Loaded, Screen, Text, Time, useDialog } from "../ui.ts";
+import { Action, Amount, AmountInput, Badge, Button, Card, Check, Empty, Fact, Facts, Figure, Icon, Id, Input, Loaded, Rows, Screen, Text, Time, useDialog } from "../ui.ts";
 
 type Channel = Schemas["Channel"];
 
@@ -49,19 +49,15 @@ export function Wallet() {
       {node && (
         <Card title="Channels">
           <Loaded {...channels}>
-            {({ channels: list }) =>
-              list.length === 0 ? (
-                <Empty title="No channels yet" text="The first payment to you opens one, for a fee; or open one yourself, to pay." />
-              ) : (
-                <ul class="rows channels">
-                  {list.map((channel) => (
-                    <ChannelRow key={channel.channel_id} {...channel}>
-                      {may && <Button small run={() => open((close) => <Close channel={channel} close={close} done={channels.reload} />)}>Close…</Button>}
-                    </ChannelRow>
-                  ))}
-                </ul>
-              )
-            }
+            {({ channels: list }) => (
+              <Rows class="channels" of={list} empty={<Empty title="No channels yet" text="The first payment to you opens one, for a fee; or open one yourself, to pay." />}>
+                {(channel) => (
+                  <ChannelRow key={channel.channel_id} {...channel}>
+                    {may && <Button small run={() => open((close) => <Close channel={channel} close={close} done={channels.reload} />)}>Close…</Button>}
+                  </ChannelRow>
+                )}
+              </Rows>
+            )}
           </Loaded>
         </Card>
       )}
@@ -148,20 +144,14 @@ function Send({ spendable, close }: { spendable: number; close: () => void }) {
   const { values: { address, text, all, rate }, field } = useForm({ address: "", text: "", all: false, rate: "" });
   const amount = parseAmount(text, "sats");
   const what = all ? "everything" : amount ? sats(amount * 1000) : "";
+  const isReady = address.trim() && (all || amount !== undefined);
+  const action = async (key: string) => {
+    const body = { address: address.trim(), amount: all ? "all" : (amount ?? 0) * 1000, ...(rate ? { fee_rate: Number(rate) } : {}) };
+    const started = await call<Schemas["StreamStarted"]>("POST", "/wallet/send", body, { key });
+    go(`/payments/${started.stream_id}`);
+  };
   return (
-    <Action
-      title="Send on chain"
-      verb={`Send ${what}`}
-      danger
-      sensitive
-      disabled={!address.trim() || (!all && amount === undefined)}
-      close={close}
-      action={async (key) => {
-        const body = { address: address.trim(), amount: all ? "all" : (amount ?? 0) * 1000, ...(rate ? { fee_rate: Number(rate) } : {}) };
-        const started = await call<Schemas["StreamStarted"]>("POST", "/wallet/send", body, { key });
-        go(`/payments/${started.stream_id}`);
-      }}
-    >
+    <Action title="Send on chain" verb={`Send ${what}`} danger sensitive disabled={!isReady} close={close} action={action}>
       <p>
         Sends bitcoin of the on-chain balance ({sats(spendable)}). A transaction cannot be taken back. Above the limit for approvals somebody else
         approves it first.
@@ -177,15 +167,11 @@ function Send({ spendable, close }: { spendable: number; close: () => void }) {
 function Open({ spendable, close, done }: { spendable: number; close: () => void; done: () => void }) {
   const { values: { text, peer }, field } = useForm({ text: "", peer: "" });
   const amount = parseAmount(text, "sats");
+  const body = { amount: (amount ?? 0) * 1000, ...(peer.trim() ? { peer: peer.trim() } : {}) };
+  const verb = `Open${amount ? ` with ${sats(amount * 1000)}` : ""}`;
+  const action = (key: string) => call("POST", "/wallet/channels", body, { key }).then(done);
   return (
-    <Action
-      title="Open a channel"
-      verb={`Open${amount ? ` with ${sats(amount * 1000)}` : ""}`}
-      sensitive
-      disabled={amount === undefined}
-      close={close}
-      action={(key) => call("POST", "/wallet/channels", { amount: (amount ?? 0) * 1000, ...(peer.trim() && { peer: peer.trim() }) }, { key }).then(done)}
-    >
+    <Action title="Open a channel" verb={verb} sensitive disabled={amount === undefined} close={close} action={action}>
       <p>
         For payments by you. Payments to you open channels by themselves. The money comes from the on-chain balance ({sats(spendable)}), and the
         miner fee on top.
@@ -198,15 +184,9 @@ function Open({ spendable, close, done }: { spendable: number; close: () => void
 
 function Close({ channel, close, done }: { channel: Channel; close: () => void; done: () => void }) {
   const [force, setForce] = useState(false);
+  const action = () => call("POST", `/wallet/channels/${channel.channel_id}/close`, force ? { force } : {}).then(done);
   return (
-    <Action
-      title="Close this channel?"
-      verb={force ? "Close by force" : "Close channel"}
-      danger
-      sensitive
-      close={close}
-      action={() => call("POST", `/wallet/channels/${channel.channel_id}/close`, force ? { force } : {}).then(done)}
-    >
+    <Action title="Close this channel?" verb={force ? "Close by force" : "Close channel"} danger sensitive close={close} action={action}>
       <p>
         Your side, {sats(channel.outbound)}, goes to the on-chain balance, less miner fees. {sats(channel.inbound)} can no longer be received over
         it.
@@ -220,18 +200,12 @@ function Cost({ close }: { close: () => void }) {
   const [text, setText] = useState("50000");
   const [cost, setCost] = useState<{ amount: number } & Schemas["ReceivingCost"]>();
   const amount = parseAmount(text, "sats");
+  const action = async () => {
+    const sum = (amount ?? 0) * 1000;
+    setCost({ amount: sum, ...(await call<Schemas["ReceivingCost"]>("POST", "/wallet/receiving-cost", { amount: sum })) });
+  };
   return (
-    <Action
-      title="What does receiving cost?"
-      stays
-      verb="Ask"
-      disabled={amount === undefined}
-      close={close}
-      action={async () => {
-        const sum = (amount ?? 0) * 1000;
-        setCost({ amount: sum, ...(await call<Schemas["ReceivingCost"]>("POST", "/wallet/receiving-cost", { amount: sum })) });
-      }}
-    >
+    <Action title="What does receiving cost?" stays verb="Ask" disabled={amount === undefined} close={close} action={action}>
       <p>What the liquidity provider would keep now of a payment to you. Nothing is changed.</p>
       <AmountInput label="Amount in sats" value={text} set={setText} />
       {cost && (

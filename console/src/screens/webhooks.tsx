@@ -143,8 +143,8 @@ export function DeliveryScreen({ id, query }: { id: string; query: URLSearchPara
     >
       <div class="columns">
         <Card title="Delivery">
-          <Loaded {...delivery}>
-            {(found) => (found ? <DeliveryFacts {...found} /> : <Empty title="It is no longer listed" text="Its stream was removed." />)}
+          <Loaded {...delivery} missing={<Empty title="It is no longer listed" text="Its stream was removed." />}>
+            {(found) => <DeliveryFacts {...found} />}
           </Loaded>
         </Card>
         <Card title="Body" actions={body && <Copy text={body} label="Copy the body" />}>

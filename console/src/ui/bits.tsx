@@ -87,6 +87,12 @@ export function Fact({ name, children }: { name: string; children: ComponentChil
   return <div><dt>{name}</dt><dd>{children}</dd></div>;
 }
 
+interface RowsProps<T> { of: T[]; empty?: ComponentChildren; class?: string; children: (item: T, at: number) => ComponentChildren }
+/** A short list: `children` makes a `<li>` of each. */
+export function Rows<T>({ of, empty, class: name = "", children }: RowsProps<T>) {
+  return of.length === 0 && empty ? <>{empty}</> : <ul class={`rows ${name}`}>{of.map(children)}</ul>;
+}
+
 /** A number that matters, large. */
 export function Figure({ name, children }: { name: string; children: ComponentChildren }) {
   return <div class="figure"><dt>{name}</dt><dd>{children}</dd></div>;

@@ -8,7 +8,7 @@ import { Icon } from "./icons.tsx";
 interface FieldProps {
   label: string;
   hint?: ComponentChildren;
-  optional?: boolean;
+  optional?: boolean | undefined;
   children: (id: string, hint: string | undefined) => ComponentChildren;
 }
 export function Field({ label, hint, optional, children }: FieldProps) {
@@ -22,16 +22,13 @@ export function Field({ label, hint, optional, children }: FieldProps) {
   );
 }
 
-type InputProps = Omit<JSX.InputHTMLAttributes<HTMLInputElement>, "value" | "onInput" | "label"> & {
-  label: string;
-  hint?: ComponentChildren;
-  optional?: boolean;
-  value: string;
-  set: (value: string) => void;
-};
+/** What every field has: `useForm` gives the last two. */
+interface Bound { label: string; hint?: ComponentChildren; value: string; set: (value: string) => void }
+
+type InputProps = Omit<JSX.InputHTMLAttributes<HTMLInputElement>, "value" | "label"> & Bound & { optional?: boolean | undefined };
 export function Input({ label, hint, optional, value, set, ...rest }: InputProps) {
   return (
-    <Field label={label} hint={hint} {...(optional ? { optional } : {})}>
+    <Field label={label} hint={hint} optional={optional}>
       {(id, described) => (
         <input
           {...rest}
@@ -48,8 +45,7 @@ export function Input({ label, hint, optional, value, set, ...rest }: InputProps
   );
 }
 
-interface AreaProps { label: string; hint: string; value: string; set: (value: string) => void }
-export function Area({ label, hint, value, set }: AreaProps) {
+export function Area({ label, hint, value, set }: Bound) {
   return (
     <Field label={label} hint={hint}>
       {(id, described) => <textarea id={id} aria-describedby={described} spellcheck={false} value={value} onInput={(event) => set(event.currentTarget.value)} />}
@@ -57,13 +53,7 @@ export function Area({ label, hint, value, set }: AreaProps) {
   );
 }
 
-interface SelectProps {
-  label: string;
-  value: string;
-  set: (value: string) => void;
-  options: [value: string, label: string][];
-  hint?: ComponentChildren;
-}
+type SelectProps = Bound & { options: [value: string, label: string][] };
 export function Select({ label, value, set, options, hint }: SelectProps) {
   return (
     <Field label={label} hint={hint}>
@@ -96,16 +86,9 @@ export function Check({ label, hint, value, set }: { label: string; hint?: strin
   );
 }
 
-interface AmountInputProps {
-  label: string;
-  value: string;
-  set: (value: string) => void;
-  currency?: string;
-  hint?: ComponentChildren;
-  optional?: boolean;
-}
 /** An amount in sats or a currency; below it, how it is understood. */
-export function AmountInput({ label, value, set, currency = "sats", hint, optional }: AmountInputProps) {
+export function AmountInput({ currency = "sats", hint, ...rest }: Bound & { currency?: string; optional?: boolean }) {
+  const { value } = rest;
   const price = usePrice();
   const amount = parseAmount(value, currency);
   const isSats = currency === "sats";
@@ -114,18 +97,15 @@ export function AmountInput({ label, value, set, currency = "sats", hint, option
   const wrong = value !== "" && amount === undefined;
   return (
     <Input
-      label={label}
-      value={value}
-      set={set}
+      {...rest}
       inputMode={isSats ? "numeric" : "decimal"}
       aria-invalid={wrong}
       hint={wrong ? `Not an amount in ${isSats ? "sats" : currency}` : read ? read + about : hint}
-      {...(optional ? { optional } : {})}
     />
   );
 }
 
-interface SearchProps { label: string; placeholder: string; value: string; set: (value: string) => void; class?: string; inputMode?: "numeric" }
+type SearchProps = Bound & { placeholder: string; class?: string; inputMode?: "numeric" };
 /** The field that searches in a list. */
 export function Search({ label, set, ...rest }: SearchProps) {
   return (

@@ -34,10 +34,12 @@ interface LoadedProps<T> {
   error: unknown;
   reload?: () => void;
   lines?: number;
-  children: (data: T) => ComponentChildren;
+  /** In place of `null`: there is none. */
+  missing?: ComponentChildren;
+  children: (data: NonNullable<T>) => ComponentChildren;
 }
 /** What was read, or why not, or that it is being read. What is known stays while a later reading fails. */
-export function Loaded<T>({ data, error, reload, lines, children }: LoadedProps<T>) {
+export function Loaded<T>({ data, error, reload, lines, missing, children }: LoadedProps<T>) {
   if (data === undefined) return error ? <Failure error={error} retry={reload} /> : <Loading {...(lines ? { lines } : {})} />;
-  return <>{error !== undefined && <Failure error={error} retry={reload} />}{children(data)}</>;
+  return <>{error !== undefined && <Failure error={error} retry={reload} />}{data === null ? missing : children(data as NonNullable<T>)}</>;
 }

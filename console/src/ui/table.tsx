@@ -40,9 +40,7 @@ export function Table<T>({ caption, columns, rows, id, to, actions, empty, error
   return (
     <>
       {error !== undefined && <Failure error={error} retry={reload} />}
-      {rows.length === 0 && !more && !next ? (
-        empty
-      ) : (
+      {rows.length === 0 && !more && !next ? empty : (
         <div class="table" role="region" aria-label={caption} tabIndex={0}>
           <table role="table">
             <caption class="hidden">{caption}</caption>
@@ -68,14 +66,7 @@ export function Table<T>({ caption, columns, rows, id, to, actions, empty, error
       )}
       {(rows.length > shown || more) && (
         <div class="table-foot">
-          <button
-            type="button"
-            class="button small"
-            disabled={loading}
-            onClick={() => (rows.length > shown ? setShown(shown + STEP) : more?.())}
-          >
-            {loading ? "Loading…" : "Show more"}
-          </button>
+          <Button small disabled={loading} run={() => (rows.length > shown ? setShown(shown + STEP) : more?.())}>{loading ? "Loading…" : "Show more"}</Button>
         </div>
       )}
     </>
