@@ -11,9 +11,9 @@ export interface Resource<T> { data: T | undefined; error: unknown; loading: boo
 
 export interface ResourceOptions {
   /** Reads again after an event of one of these types; `*` is any. */
-  live?: string[];
+  live?: string[] | undefined;
   /** Reads again after so many seconds. */
-  every?: number;
+  every?: number | undefined;
 }
 
 /** Reads a path of the API, and keeps what it has shown while it reads again. Nothing is read while the path is `null`. */
@@ -90,28 +90,26 @@ export function useLive(types: string[] | undefined, action: () => void) {
  */
 export function usePaged<T>(path: string, member: string, query: URLSearchParams, live: string[]) {
   const after = query.get("after");
-  const page = useResource<Record<string, unknown>>(withQuery(path, { after }), after ? {} : { live });
-  const next = page.data?.["next"] as string | null | undefined;
+  const { data, ...page } = useResource<Record<string, unknown>>(withQuery(path, { after }), after ? {} : { live });
+  const next = data?.["next"] as string | null | undefined;
   return {
-    rows: page.data?.[member] as T[] | undefined,
-    error: page.error,
-    loading: page.loading,
-    reload: page.reload,
+    ...page,
+    rows: data?.[member] as T[] | undefined,
     first: after ? () => setQuery({ after: "" }) : undefined,
     next: next ? () => setQuery({ after: next }, false) : undefined,
   };
 }
 
 /** A list of the API that is read page by page, each below the one before. */
-export function usePages<T>(path: string | null, member: string, live?: string[], every?: number) {
-  const [more, setMore] = useState<{ path: string | null; items: T[]; next: string | null | undefined }>({ path, items: [], next: undefined });
+export function usePages<T>(path: string, member: string, live?: string[], every?: number) {
+  const [more, setMore] = useState<{ path: string; items: T[]; next: string | null | undefined }>({ path, items: [], next: undefined });
   const { busy, error, run } = useAction();
-  const first = useResource<Record<string, unknown>>(path, { ...(live ? { live } : {}), ...(every ? { every } : {}) });
+  const first = useResource<Record<string, unknown>>(path, { live, every });
   const later = more.path === path ? more : { path, items: [], next: undefined };
   const next = later.next !== undefined ? later.next : (first.data?.["next"] as string | null | undefined);
   const loadMore = () =>
     run(async () => {
-      if (path === null || !next) return;
+      if (!next) return;
       const page = await get<Record<string, unknown>>(withQuery(path, { after: next }));
       setMore({ path, items: [...later.items, ...(page[member] as T[])], next: (page["next"] as string | null | undefined) ?? null });
     });

@@ -66,12 +66,12 @@ export const screensFor = ({ role, test_mode }: Session) =>
 export function screenOf(path: string, session: Session): { title: string; key: string; view: (place: Place) => ComponentChildren } {
   const entry = [...screensFor(session), ...OTHERS].find((entry) => entry.path !== "/" && (path === entry.path || path.startsWith(`${entry.path}/`)));
   const found = path === "/" ? SCREENS[0] : entry;
-  if (!found) return { title: "Not found", key: path, view: () => <NotFound /> };
+  const missing = { title: "Not found", key: path, view: () => <NotFound /> };
+  if (!found) return missing;
   const id = decode(path.slice(found.path.length + 1));
   const { one } = found;
   if (path === found.path || path === "/") return { title: found.title, key: found.path, view: found.view };
-  if (one && id) return { title: found.title, key: path, view: (place) => one(id, place) };
-  return { title: "Not found", key: path, view: () => <NotFound /> };
+  return one && id ? { title: found.title, key: path, view: (place) => one(id, place) } : missing;
 }
 
 function decode(text: string): string {

@@ -9,8 +9,7 @@ export interface Framework {
 
 export const FRAMEWORKS: Framework[] = [
   {
-    name: "Any OpenID Connect library",
-    redirect: "https://app.example.com/callback",
+    name: "Any OpenID Connect library", redirect: "https://app.example.com/callback",
     snippet: (issuer, id, secret) => `issuer         ${issuer}
 discovery      ${issuer}/.well-known/openid-configuration
 client_id      ${id}
@@ -19,9 +18,7 @@ scopes         openid profile
 flow           authorization code, PKCE S256`,
   },
   {
-    name: "Gitea",
-    redirect: "https://git.example.com/user/oauth2/usher/callback",
-    noPkce: true,
+    name: "Gitea", redirect: "https://git.example.com/user/oauth2/usher/callback", noPkce: true,
     snippet: (issuer, id, secret) => `gitea admin auth add-oauth --name usher --provider openidConnect --key ${id} --secret ${secret} \\
   --auto-discover-url ${issuer}/.well-known/openid-configuration --scopes openid --scopes profile --scopes email
 
@@ -31,8 +28,7 @@ USERNAME = preferred_username
 ACCOUNT_LINKING = disabled`,
   },
   {
-    name: "Apache (mod_auth_openidc)",
-    redirect: "https://app.example.com/protected/redirect_uri",
+    name: "Apache (mod_auth_openidc)", redirect: "https://app.example.com/protected/redirect_uri",
     snippet: (issuer, id, secret) => `OIDCProviderMetadataURL ${issuer}/.well-known/openid-configuration
 OIDCClientID ${id}
 OIDCClientSecret ${secret}
@@ -47,8 +43,7 @@ OIDCRemoteUserClaim sub
 </Location>`,
   },
   {
-    name: "JupyterHub",
-    redirect: "https://hub.example.com/hub/oauth_callback",
+    name: "JupyterHub", redirect: "https://hub.example.com/hub/oauth_callback",
     snippet: (issuer, id, secret) => `c.JupyterHub.authenticator_class = "generic-oauth"
 c.GenericOAuthenticator.client_id = "${id}"
 c.GenericOAuthenticator.client_secret = "${secret}"
@@ -62,8 +57,7 @@ c.GenericOAuthenticator.username_claim = "sub"
 c.GenericOAuthenticator.allow_all = True`,
   },
   {
-    name: "Synapse (Matrix)",
-    redirect: "https://matrix.example.com/_synapse/client/oidc/callback",
+    name: "Synapse (Matrix)", redirect: "https://matrix.example.com/_synapse/client/oidc/callback",
     snippet: (issuer, id, secret) => `oidc_providers:
   - idp_id: usher
     idp_name: Nostr
@@ -78,8 +72,7 @@ c.GenericOAuthenticator.allow_all = True`,
         display_name_template: "{{ user.name }}"`,
   },
   {
-    name: "django-allauth",
-    redirect: "https://app.example.com/accounts/oidc/usher/login/callback/",
+    name: "django-allauth", redirect: "https://app.example.com/accounts/oidc/usher/login/callback/",
     snippet: (issuer, id, secret) => `SOCIALACCOUNT_PROVIDERS = {
     "openid_connect": {
         "OAUTH_PKCE_ENABLED": True,
@@ -97,8 +90,7 @@ c.GenericOAuthenticator.allow_all = True`,
 ACCOUNT_EMAIL_VERIFICATION = "none"`,
   },
   {
-    name: "Spring Security",
-    redirect: "https://app.example.com/login/oauth2/code/usher",
+    name: "Spring Security", redirect: "https://app.example.com/login/oauth2/code/usher",
     snippet: (issuer, id, secret) => `spring:
   security:
     oauth2:
@@ -115,8 +107,7 @@ ACCOUNT_EMAIL_VERIFICATION = "none"`,
             user-name-attribute: sub`,
   },
   {
-    name: "Auth.js",
-    redirect: "https://app.example.com/auth/callback/usher",
+    name: "Auth.js", redirect: "https://app.example.com/auth/callback/usher",
     snippet: (issuer, id, secret) => `providers: [{
   id: "usher", name: "Nostr", type: "oidc", issuer: "${issuer}", clientId: "${id}", clientSecret: "${secret}",
   idToken: false,

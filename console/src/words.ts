@@ -47,6 +47,9 @@ export function statusOf(status: string): { label: string; tone: Tone } {
   return { label, tone };
 }
 
+/** The choices of a filter: all, and these statuses. */
+export const optionsOf = (...statuses: string[]): [string, string][] => [["", "All"], ...statuses.map((status): [string, string] => [status, statusOf(status).label])];
+
 /** `closed_by_user` → `Closed by user`. */
 export function sentence(word: string): string {
   const text = word.replaceAll("_", " ");

@@ -13,16 +13,11 @@ export function Account() {
   const context = useContext(SessionContext);
   const { dialog, ask } = useDialog();
   const { busy, error, run } = useAction();
-  const logOut = () =>
-    run(async () => {
-      await endSession();
-      location.assign(ROOT);
-    });
+  const logOut = () => run(() => endSession().then(() => location.assign(ROOT)));
   const end = (id: string) =>
     ask({
       title: "End this session?",
       verb: "End session",
-      danger: true,
       text: "The browser that has it has to log in again. What it has begun continues.",
       action: () => endSession(id).then(context?.reload),
     });

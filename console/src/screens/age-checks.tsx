@@ -46,11 +46,8 @@ export function AgeChecks() {
 
 function Decide({ check, approves, close, done }: { check: Check; approves: boolean; close: () => void; done: () => void }) {
   const [reason, setReason] = useState("");
-  const action = async () => {
-    const body = { decision: approves ? "approve" : "reject", ...(reason && { reason }) };
-    await call("POST", `/verification/sessions/${encodeURIComponent(check.session_id)}/decision`, body);
-    done();
-  };
+  const body = { decision: approves ? "approve" : "reject", ...(reason && { reason }) };
+  const action = () => call("POST", `/verification/sessions/${encodeURIComponent(check.session_id)}/decision`, body).then(done);
   const verb = approves ? "Approve" : "Reject";
   return (
     <Action title={`${verb} this check?`} verb={verb} danger={!approves} close={close} action={action}>

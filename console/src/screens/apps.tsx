@@ -27,7 +27,6 @@ export function Apps() {
     ask({
       title: `Remove ${name}?`,
       verb: "Remove app",
-      danger: true,
       sensitive: true,
       text: "Nobody can log in to it any more, and all its tokens become invalid at once.",
       action: () => call("DELETE", `/oidc/clients/${encodeURIComponent(client_id)}`).then(apps.reload),
@@ -78,7 +77,6 @@ function Consents() {
     ask({
       title: "Revoke this consent?",
       verb: "Revoke",
-      danger: true,
       sensitive: true,
       text: "The app's codes and tokens for this user stop working. The user is asked again at the next login.",
       action: () => call("DELETE", "/oidc/consents", { client_id, main_key }).then(consents.reload),

@@ -34,10 +34,7 @@ export function Attention() {
         {needs.sort((one, other) => Number(other.isBad ?? false) - Number(one.isBad ?? false)).map(({ what, step, to, isBad }) => (
           <li key={what} class={isBad ? "bad" : "wait"}>
             <Icon name="warn" />
-            <p class="grow">
-              <strong><Text>{what}</Text></strong>{" "}
-              <span class="muted">{step}</span>
-            </p>
+            <p class="grow"><strong><Text>{what}</Text></strong> <span class="muted">{step}</span></p>
             {to && <Link to={to} aria-label={`Open: ${what}`}>Open</Link>}
           </li>
         ))}

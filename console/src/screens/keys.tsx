@@ -26,7 +26,6 @@ export function Keys() {
     ask({
       title: `Revoke ${name}?`,
       verb: "Revoke key",
-      danger: true,
       sensitive: true,
       text: "The program that has it can do nothing from now on; its connections end. Payments of it that wait for an approval are declined.",
       action: () => call("DELETE", `/keys/${encodeURIComponent(id)}`).then(keys.reload),

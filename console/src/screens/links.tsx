@@ -97,7 +97,6 @@ export function LinkScreen({ id }: { id: string }) {
     ask({
       title: "Close this link?",
       verb: "Close link",
-      danger: true,
       text: "It gives out no more invoices, and cannot be opened again. An invoice that was given out before can still be paid, for five minutes.",
       action: () => call("DELETE", `/payment-links/${id}`).then(loaded.reload),
     });

@@ -3,15 +3,9 @@ import { usePaged } from "../hooks.ts";
 import { go, setQuery } from "../router.tsx";
 import type { Login } from "../types.ts";
 import { Empty, Filter, Screen, Status, Table, Text, Time, UserLink, WideSearch } from "../ui.ts";
-import { methodOf } from "../words.ts";
+import { methodOf, optionsOf } from "../words.ts";
 
-const STATUSES: [string, string][] = [
-  ["", "All"],
-  ["approved", "Approved"],
-  ["declined", "Declined"],
-  ["timeout", "Timed out"],
-  ["error", "Failed"],
-];
+const STATUSES = optionsOf("approved", "declined", "timeout", "error");
 
 /** Who logged in, and who could not. */
 export function Logins({ query }: { query: URLSearchParams }) {

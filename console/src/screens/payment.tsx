@@ -95,9 +95,7 @@ function Details({ payment, events }: { payment: Payment; events: ApiEvent[] }) 
           {payment.rate.value} <span class="muted">from {payment.rate.source},</span> <Time at={payment.rate.at} />
         </Fact>
       )}
-      {payment.settled_millisats !== undefined && (
-        <Fact name={payment.direction === "in" ? "Arrived" : "Paid"}><Amount millisats={payment.settled_millisats} /></Fact>
-      )}
+      {payment.settled_millisats !== undefined && <Fact name={payment.direction === "in" ? "Arrived" : "Paid"}><Amount millisats={payment.settled_millisats} /></Fact>}
       {payment.fee_millisats !== undefined && <Fact name="Fee"><Amount millisats={payment.fee_millisats} /></Fact>}
       {payment.overpaid_millisats !== undefined && <Fact name="Overpaid"><Amount millisats={payment.overpaid_millisats} /></Fact>}
       <Fact name="For"><Text empty="No description">{payment.description}</Text></Fact>

@@ -4,18 +4,12 @@ import { useAction, usePaged } from "../hooks.ts";
 import { setQuery } from "../router.tsx";
 import type { Payment, Schemas } from "../types.ts";
 import { Amount, Button, type Column, download, Empty, Failure, Filter, Icon, Input, Screen, Status, Table, Text, Time, WideSearch } from "../ui.ts";
-import { kindOf } from "../words.ts";
+import { kindOf, optionsOf } from "../words.ts";
 
-const STATUSES: [string, string][] = [
-  ["", "All"],
-  ["paid", "Paid"],
-  ["open", "Open"],
-  ["not_paid", "Not paid"],
-  ["unknown", "Unknown"],
-];
+const STATUSES = optionsOf("paid", "open", "not_paid", "unknown");
 const DIRECTIONS: [string, string][] = [["", "In and out"], ["in", "In"], ["out", "Out"]];
 
-export const PAYMENT_COLUMNS: Column<Payment>[] = [
+const COLUMNS: Column<Payment>[] = [
   {
     name: "Amount",
     kind: "number",
@@ -26,9 +20,7 @@ export const PAYMENT_COLUMNS: Column<Payment>[] = [
   {
     name: "Kind",
     kind: "rest",
-    cell: ({ kind, direction }) => (
-      <span class="muted with-icon"><Icon name={direction === "out" ? "out" : "in"} /> {kindOf(kind)}</span>
-    ),
+    cell: ({ kind, direction }) => <span class="muted with-icon"><Icon name={direction === "out" ? "out" : "in"} /> {kindOf(kind)}</span>,
   },
   { name: "Reference", kind: "rest", cell: ({ request_id }) => <Text>{request_id}</Text> },
   { name: "Time", kind: "number", cell: ({ created_at }) => <Time at={created_at} /> },
@@ -80,7 +72,7 @@ export function Payments({ query }: { query: URLSearchParams }) {
         caption="Payments, the newest first"
         id={({ stream_id }) => stream_id}
         to={({ stream_id }) => `/payments/${stream_id}`}
-        columns={PAYMENT_COLUMNS}
+        columns={COLUMNS}
         empty={
           isSelected ? (
             <Empty

@@ -107,6 +107,7 @@ function Look({ settings }: { settings: Setting[] }) {
     ask({
       title: "Publish this profile?",
       verb: "Publish",
+      danger: false,
       text: "It replaces the service's profile on your relays. Users' wallets and others show it from then on.",
       action: async () => {
         await call("PUT", "/profile", Object.fromEntries(PROFILE.map(([name]) => [name, profile[name].trim() || null])));
@@ -186,7 +187,6 @@ function People() {
     ask({
       title: `Remove ${name}?`,
       verb: "Remove",
-      danger: true,
       sensitive: true,
       text: "Their sessions end at once, and they cannot log in to the console again.",
       action: () => call("DELETE", `/operators/${key}`).then(people.reload),

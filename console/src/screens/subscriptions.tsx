@@ -54,7 +54,6 @@ export function SubscriptionScreen({ id }: { id: string }) {
     ask({
       title: "Close this subscription?",
       verb: "Close subscription",
-      danger: true,
       text: "No further payment is asked for, and the user's wallet is told. It cannot be opened again: the user would have to agree to a new one.",
       action: () => call("POST", "/payments/recurring/close", { subscription_id: id, main_key, subkeys: [] }).then(subscription.reload),
     });
@@ -79,10 +78,7 @@ function Details(info: Subscription) {
       <Fact name="At most"><Amount millisats={info.authorized_amount} /></Fact>
       <Fact name="For"><Text>{info.description}</Text></Fact>
       <Fact name="User"><UserLink of={info.main_key} /></Fact>
-      <Fact name="Payments made">
-        {info.payments_made}
-        {recurrence.max_payments ? ` of ${recurrence.max_payments}` : ""}
-      </Fact>
+      <Fact name="Payments made">{recurrence.max_payments ? `${info.payments_made} of ${recurrence.max_payments}` : info.payments_made}</Fact>
       <Fact name="Charged">{info.auto_charge ? "by Usher, when due" : "by your app"}</Fact>
       {info.next_payment_due && <Fact name="Next due"><Time at={info.next_payment_due} /></Fact>}
       <Fact name="First due"><Time at={recurrence.first_payment_due} /></Fact>

@@ -30,7 +30,6 @@ export function Tickets() {
     ask({
       title: `Take back ${count(amount)} ${unit}?`,
       verb: "Reclaim",
-      danger: true,
       sensitive: true,
       text: "The mint exchanges the ticket, so that the user can no longer redeem it; its value goes to your balance. If the user was faster, you are told.",
       action: async () => {

@@ -38,6 +38,7 @@ export function Webhooks({ query }: { query: URLSearchParams }) {
     ask({
       title: "Send a test event?",
       verb: "Send",
+      danger: false,
       text: "Posts an event of the type `Test` to your app, signed like any other. Your app should answer with success and do nothing.",
       action: async () => setSent((await call<{ event_id: string }>("POST", "/webhooks/test")).event_id),
     });
@@ -129,6 +130,7 @@ export function DeliveryScreen({ id, query }: { id: string; query: URLSearchPara
     ask({
       title: "Send this event again?",
       verb: "Send again",
+      danger: false,
       text: "Posts it to your app again, with the same id and the same body, until your app answers with success.",
       action: () => call("POST", `/webhooks/deliveries/${encodeURIComponent(id)}/retry`).then(() => setQuery({ status: "pending" })),
     });
@@ -136,11 +138,7 @@ export function DeliveryScreen({ id, query }: { id: string; query: URLSearchPara
   const delivery = useLoaded(`delivery ${id} ${status}`, (signal) => findDelivery(id, stream, Number(index), status, signal), { live: ["*"] });
   const body = event.data && escaped(JSON.stringify({ stream_id: stream, ...event.data }, null, 2));
   return (
-    <Screen
-      title="Delivery"
-      back={{ to: `/webhooks?status=${status}`, label: "Webhooks" }}
-      actions={may && <Button run={resend}>Send again…</Button>}
-    >
+    <Screen title="Delivery" back={{ to: `/webhooks?status=${status}`, label: "Webhooks" }} actions={may && <Button run={resend}>Send again…</Button>}>
       <div class="columns">
         <Card title="Delivery">
           <Loaded {...delivery} missing={<Empty title="It is no longer listed" text="Its stream was removed." />}>

@@ -94,7 +94,7 @@ export function Action({ title, children, verb, danger, sensitive, disabled, sta
   );
 }
 
-/** What a dialog asks that has no fields. */
+/** What a dialog asks that has no fields: most take something away, so `danger` is the default. */
 type Question = Omit<ActionProps, "children" | "close"> & { text: ComponentChildren };
 let turns = 0;
 
@@ -106,7 +106,7 @@ export function useDialog() {
   const [shown, show] = useState<{ turn: number; view: (close: () => void) => ComponentChildren }>();
   const close = () => show((now) => (now === shown ? undefined : now));
   const open = (view: (close: () => void) => ComponentChildren) => show({ turn: ++turns, view });
-  const ask = ({ text, ...question }: Question) => open((close) => <Action {...question} close={close}><p>{text}</p></Action>);
+  const ask = ({ text, ...question }: Question) => open((close) => <Action danger {...question} close={close}><p>{text}</p></Action>);
   const tell = (title: string, content: ComponentChildren) => open((close) => <Dialog title={title} close={close}>{content}</Dialog>);
   return { dialog: shown && <Fragment key={shown.turn}>{shown.view(close)}</Fragment>, open, ask, tell };
 }
