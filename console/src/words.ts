@@ -48,7 +48,8 @@ export function statusOf(status: string): { label: string; tone: Tone } {
 }
 
 /** The choices of a filter: all, and these statuses. */
-export const optionsOf = (...statuses: string[]): [string, string][] => [["", "All"], ...statuses.map((status): [string, string] => [status, statusOf(status).label])];
+export const optionsOf = (...statuses: string[]): [string, string][] =>
+  [["", "All"], ...statuses.map((status): [string, string] => [status, statusOf(status).label])];
 
 /** `closed_by_user` → `Closed by user`. */
 export function sentence(word: string): string {

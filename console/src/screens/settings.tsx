@@ -101,6 +101,7 @@ function Look({ settings }: { settings: Setting[] }) {
   const { values: profile, field } = useForm(() => Object.fromEntries(PROFILE.map(([name]) => [name, now(`profile.${name}`)])) as Profile);
   const [accent, setAccent] = useState(now("pages.accent_color"));
   const isReadable = contrastWithWhite(accent) >= 4.5;
+  const hint = isReadable ? "Dark pages have a lighter tint of it." : "White text on it is hard to read, so the service refuses it.";
   const { dialog, ask } = useDialog();
   const [done, setDone] = useState(false);
   const publish = () =>
@@ -142,13 +143,7 @@ function Look({ settings }: { settings: Setting[] }) {
               <span class="button primary">Log in with a passkey</span>
               <span class="button">Log in with a wallet</span>
             </div>
-            <Input
-              label="Colour of buttons and links"
-              type="color"
-              value={accent}
-              set={setAccent}
-              hint={isReadable ? "Dark pages have a lighter tint of it." : "White text on it is hard to read, so the service refuses it."}
-            />
+            <Input label="Colour of buttons and links" type="color" value={accent} set={setAccent} hint={hint} />
           </div>
         </Card>
         <Card title="To keep it after a restart">

@@ -19,6 +19,8 @@ export function Wallet() {
   const channels = useResource<Schemas["Channels"]>(node ? "/wallet/channels" : null, { live: ["StatusUpdate"], every: 10 });
   const { dialog, open, tell } = useDialog();
   const spendable = node?.on_chain.spendable ?? 0;
+  const shut = (channel: Channel) => open((close) => <Close channel={channel} close={close} done={channels.reload} />);
+  const none = <Empty title="No channels yet" text="The first payment to you opens one, for a fee; or open one yourself, to pay." />;
   const showAddress = (address: string) =>
     tell("A new address", <div class="center"><Qr text={`bitcoin:${address}`} label="Code of the address" /><Id whole>{address}</Id></div>);
   return (
@@ -50,10 +52,10 @@ export function Wallet() {
         <Card title="Channels">
           <Loaded {...channels}>
             {({ channels: list }) => (
-              <Rows class="channels" of={list} empty={<Empty title="No channels yet" text="The first payment to you opens one, for a fee; or open one yourself, to pay." />}>
+              <Rows class="channels" of={list} empty={none}>
                 {(channel) => (
                   <ChannelRow key={channel.channel_id} {...channel}>
-                    {may && <Button small run={() => open((close) => <Close channel={channel} close={close} done={channels.reload} />)}>Close…</Button>}
+                    {may && <Button small run={() => shut(channel)}>Close…</Button>}
                   </ChannelRow>
                 )}
               </Rows>

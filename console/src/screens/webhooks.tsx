@@ -136,9 +136,10 @@ export function DeliveryScreen({ id, query }: { id: string; query: URLSearchPara
     });
   const event = useLoaded(`delivery event ${id}`, (signal) => readEvent(stream, Number(index), signal));
   const delivery = useLoaded(`delivery ${id} ${status}`, (signal) => findDelivery(id, stream, Number(index), status, signal), { live: ["*"] });
+  const back = { to: `/webhooks?status=${status}`, label: "Webhooks" };
   const body = event.data && escaped(JSON.stringify({ stream_id: stream, ...event.data }, null, 2));
   return (
-    <Screen title="Delivery" back={{ to: `/webhooks?status=${status}`, label: "Webhooks" }} actions={may && <Button run={resend}>Send again…</Button>}>
+    <Screen title="Delivery" back={back} actions={may && <Button run={resend}>Send again…</Button>}>
       <div class="columns">
         <Card title="Delivery">
           <Loaded {...delivery} missing={<Empty title="It is no longer listed" text="Its stream was removed." />}>

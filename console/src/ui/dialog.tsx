@@ -18,7 +18,10 @@ export function Dialog({ title: name, close, children }: DialogProps) {
     const opener = document.activeElement;
     dialog.current?.showModal();
     dialog.current?.querySelector<HTMLElement>("form input, form textarea, form select")?.focus();
+    const shown = dialog.current;
     return () => {
+      // What is behind an open dialog takes no focus.
+      shown?.close();
       if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
     };
   }, []);
@@ -99,8 +102,9 @@ type Question = Omit<ActionProps, "children" | "close"> & { text: ComponentChild
 let turns = 0;
 
 /**
- * The dialog of a screen: `open` shows one in the place of what is open, `ask` one that only asks before it acts, and `tell` one that
- * only shows something. Each begins anew; what `open` is given keeps the values of the moment at which it was opened. A dialog that another has replaced closes nothing.
+ * The dialog of a screen: `open` shows one in the place of what is open, `ask` one that only asks before it acts, and `tell` one
+ * that only shows something. Each begins anew. What `open` is given keeps the values of the moment at which it was opened. A dialog
+ * that another has replaced closes nothing.
  */
 export function useDialog() {
   const [shown, show] = useState<{ turn: number; view: (close: () => void) => ComponentChildren }>();

@@ -37,6 +37,7 @@ export function Table<T>({ caption, columns, rows, id, to, actions, empty, error
   const [shown, setShown] = useState(STEP);
   const fresh = useFresh(rows, id);
   if (rows === undefined) return error ? <Failure error={error} retry={reload} /> : <Loading lines={8} />;
+  const showMore = () => (rows.length > shown ? setShown(shown + STEP) : more?.());
   return (
     <>
       {error !== undefined && <Failure error={error} retry={reload} />}
@@ -66,7 +67,7 @@ export function Table<T>({ caption, columns, rows, id, to, actions, empty, error
       )}
       {(rows.length > shown || more) && (
         <div class="table-foot">
-          <Button small disabled={loading} run={() => (rows.length > shown ? setShown(shown + STEP) : more?.())}>{loading ? "Loading…" : "Show more"}</Button>
+          <Button small disabled={loading} run={showMore}>{loading ? "Loading…" : "Show more"}</Button>
         </div>
       )}
     </>
