@@ -31,7 +31,9 @@ export type Change = keyof typeof CHANGES;
 const RANK = { viewer: 0, support: 1, admin: 2 };
 
 export function useMay(change: Change): boolean {
-  const { role } = useSession();
+  const { role, approver } = useSession();
+  // Who approves payments gives nobody access.
+  if (approver && (change === "keys" || change === "operators")) return false;
   return role !== null && RANK[role] >= RANK[CHANGES[change]];
 }
 

@@ -12,7 +12,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 use tokio_util::sync::CancellationToken;
-use usher_engine::access::{AcceptedSecret, KeyError, KeyRing, OperatorClient, SECRET_PREFIX, Terms};
+use usher_engine::access::{AcceptedSecret, KeyError, KeyRing, OperatorClient, SECRET_PREFIX, Scope, Terms};
 use usher_engine::ports::KeyId;
 use usher_engine::{FieldErrors, Origin, Requester, UnixMillis};
 
@@ -170,6 +170,18 @@ impl ApiTokens {
         let mut errors = FieldErrors::default();
         errors
             .add("", "keys are managed, and payments approved, with auth.auth_token and not with auth.previous_token");
+        errors.finish(Some(())).map_err(KeyError::Refused)
+    }
+
+    /// As [`ApiTokens::require_current`], for requests that give access to others. Fails also for somebody who approves
+    /// payments: they could approve what that access asks for.
+    pub(crate) fn require_granter(&self, authorization: &Authorization) -> Result<(), KeyError> {
+        self.require_current(authorization)?;
+        let approves = |key: &AcceptedSecret| key.terms().scopes.contains(&Scope::Approvals);
+        let mut errors = FieldErrors::default();
+        if authorization.key().is_some_and(approves) {
+            errors.add("", "who approves payments gives nobody access: they could approve what it asks for");
+        }
         errors.finish(Some(())).map_err(KeyError::Refused)
     }
 

@@ -159,6 +159,8 @@ pub const SUPPORT: u8 = 62;
 pub const ADMIN: u8 = 63;
 /// In `wallet.approvers`, without a role.
 pub const APPROVER: u8 = 64;
+/// In `wallet.approvers`, and an administrator.
+pub const OWNER: u8 = 65;
 
 fn console_options(networks: Vec<ipnet::IpNet>) -> ConsoleOptions {
     let cookie = |headers: &http::HeaderMap| {
@@ -213,10 +215,11 @@ impl Builder {
         let tokens = ApiTokens::new(&TOKEN.into(), None);
         let (of_ring, randomness) = (Arc::clone(&clock) as Arc<dyn Clock>, Arc::new(OsRandomness));
         let operators = [(VIEWER, Role::Viewer), (SUPPORT, Role::Support), (ADMIN, Role::Admin)];
-        let operators = operators.map(|(n, role)| Operator { key: key(n), name: role.as_str().to_owned(), role });
-        let approvers = vec![key(APPROVER), key(ADMIN)];
-        let operators =
-            Operators::load(operators.into(), approvers, sqlite.clone(), of_ring.clone(), randomness.clone());
+        let mut operators =
+            operators.map(|(n, role)| Operator { key: key(n), name: role.as_str().to_owned(), role }).to_vec();
+        operators.push(Operator { key: key(OWNER), name: "owner".to_owned(), role: Role::Admin });
+        let approvers = vec![key(APPROVER), key(OWNER)];
+        let operators = Operators::load(operators, approvers, sqlite.clone(), of_ring.clone(), randomness.clone());
         let ring = KeyRing::load(sqlite.clone(), operators.await.unwrap(), of_ring, randomness).await.unwrap();
         tasks.spawn(Arc::clone(&ring).run(stop.clone()));
         let state = ApiState::new(ApiParts {

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use usher_engine::access::{AcceptError, Role};
 use usher_testing::ports::MINT;
 
-use crate::app::{ADMIN, APPROVER, CONSOLE, SUPPORT, TOKEN, TestApp, VIEWER, key, read, stream_of, within};
+use crate::app::{ADMIN, APPROVER, CONSOLE, OWNER, SUPPORT, TOKEN, TestApp, VIEWER, key, read, stream_of, within};
+use crate::keys::Holder;
 use crate::lightning_node;
 
 const STREAM: &str = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11";
@@ -128,7 +129,7 @@ async fn roles_may_do_what_they_are_for() {
         ("POST", "/keys", new_key, [no, no, (200, "")]),
         // An administrator does not become an approver by a detour.
         ("POST", "/keys", approver, [no, no, (422, "invalid_request")]),
-        ("POST", &approval, approve, [no, no, (404, "approval_not_found")]),
+        ("POST", &approval, approve, [no; 3]),
         ("POST", "/invoices/pay", json!({}), [no, no, (422, "invalid_request")]),
     ] {
         for (browser, (status, code)) in [&viewer, &support, &admin].into_iter().zip(expected) {
@@ -154,14 +155,14 @@ async fn approvers_decide_about_requests_of_others_and_without_a_role_see_nothin
         of.options.payments.spending.approval_above = Some(0);
     })
     .await;
-    let [viewer, admin, approver] = [VIEWER, ADMIN, APPROVER].map(|operator| Browser::log_in(&app, operator));
+    let [viewer, owner, approver] = [VIEWER, OWNER, APPROVER].map(|operator| Browser::log_in(&app, operator));
     let asked = async |browser: &Browser<'_>| {
         let body = json!({ "address": "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080", "amount": 5_000_000 });
         let (status, started) = browser.call("POST", "/wallet/send", body).await;
         assert_eq!(status, 200, "{started}");
         stream_of(&started)
     };
-    let (first, second) = (asked(&admin).await, asked(&admin).await);
+    let (first, second) = (asked(&owner).await, asked(&owner).await);
     let decide = async |browser: &Browser<'_>, stream: &str, decision: &str| {
         browser.outcome("POST", &format!("/approvals/{stream}"), json!({ "decision": decision })).await
     };
@@ -169,10 +170,10 @@ async fn approvers_decide_about_requests_of_others_and_without_a_role_see_nothin
     let name = &key(APPROVER).to_hex()[..16];
     let shown = ["name", "role", "approver", "scopes"].map(|field| session[field].clone());
     assert_eq!(json!(shown), json!([name, null, true, ["approvals"]]));
-    for browser in [&viewer, &admin, &approver] {
+    for browser in [&viewer, &owner, &approver] {
         let (status, list) = browser.call("GET", "/approvals", Value::Null).await;
         let by = list["approvals"].as_array().unwrap().iter().map(|one| &one["requested_by"]).collect::<Vec<_>>();
-        assert_eq!((status, json!(by)), (200, json!(["operator:admin", "operator:admin"])));
+        assert_eq!((status, json!(by)), (200, json!(["operator:owner", "operator:owner"])));
     }
     let no = outcome(403, "role_not_allowed");
     let user = format!("/users/{}", key(9).to_hex());
@@ -187,13 +188,22 @@ async fn approvers_decide_about_requests_of_others_and_without_a_role_see_nothin
         assert_eq!(approver.outcome("POST", path, body).await, no, "{path}");
     }
     assert_eq!(decide(&viewer, &first, "decline").await, no, "no approver");
-    assert_eq!(decide(&admin, &first, "approve").await, outcome(403, "own_request"));
+    assert_eq!(decide(&owner, &first, "approve").await, outcome(403, "own_request"));
+    let shop = Holder::of(&app, json!({ "scopes": ["payments:send"] })).await;
+    for (path, body) in [
+        ("/keys", json!({ "name": "own", "scopes": ["payments:send"] })),
+        (&*format!("/keys/{}/rotate", shop.id), json!({})),
+        ("/operators/invitations", json!({ "name": "Ben", "role": "support" })),
+    ] {
+        let (status, refused) = owner.call("POST", path, body).await;
+        assert_eq!(status, 422, "could approve what it asks for: {path} {refused}");
+    }
     app.clock.turn(Duration::from_secs(301));
     assert_eq!(decide(&approver, &first, "approve").await, outcome(403, "step_up_required"));
     let approver = Browser::log_in(&app, APPROVER);
     assert_eq!(decide(&approver, &first, "approve").await, outcome(200, ""));
     assert_eq!(decide(&approver, &first, "decline").await, outcome(404, "approval_not_found"));
-    let fresh = Browser::log_in(&app, ADMIN);
+    let fresh = Browser::log_in(&app, OWNER);
     assert_eq!(decide(&fresh, &second, "decline").await, outcome(200, ""), "one's own can be declined");
 
     let entries = app.read("/audit?limit=1000").await["entries"].as_array().unwrap().clone();
@@ -201,7 +211,7 @@ async fn approvers_decide_about_requests_of_others_and_without_a_role_see_nothin
     let decided =
         decided.map(|entry| json!([entry["actor"], entry["details"]["decision"], entry["details"]["stream_id"]]));
     let expected =
-        [json!([format!("operator:{name}"), "approve", first]), json!(["operator:admin", "decline", second])];
+        [json!([format!("operator:{name}"), "approve", first]), json!(["operator:owner", "decline", second])];
     assert_eq!(decided.collect::<Vec<_>>(), expected);
 }
 
@@ -336,7 +346,7 @@ async fn invitation_counts_once_and_for_an_hour_and_its_operator_can_be_removed(
 
     let listed = app.read("/operators").await;
     let ben = json!({ "key": key(71).to_hex(), "name": "Ben", "role": "support", "source": "invitation" });
-    assert_eq!((&listed["operators"][3], &listed["invitations"]), (&ben, &json!([])));
+    assert_eq!((&listed["operators"][4], &listed["invitations"]), (&ben, &json!([])));
     for (name, role) in [("", "admin"), ("Ben", "admin"), ("admin", "admin"), (" x", "admin"), ("Dora", "root")] {
         app.refused("POST", "/operators/invitations", json!({ "name": name, "role": role }), (422, "invalid_request"))
             .await;
@@ -352,7 +362,7 @@ async fn invitation_counts_once_and_for_an_hour_and_its_operator_can_be_removed(
     assert_eq!(browser.session().await.0, 401);
     let folder = app.stop_and_leave_database().await;
     let app = TestApp::with(|of| of.folder = Some(folder)).await;
-    assert_eq!(app.read("/operators").await["operators"].as_array().unwrap().len(), 3, "it is durable");
+    assert_eq!(app.read("/operators").await["operators"].as_array().unwrap().len(), 4, "it is durable");
 }
 
 #[tokio::test]

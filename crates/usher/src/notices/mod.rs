@@ -2,7 +2,7 @@
 //!
 //! [`conditions`] reads what there is, [`attention`] decides what to tell whom, [`message`] writes it, [`target`] sends
 //! it. One task does all of this, in the instance that is active; what each target was told is in one setting of the
-//! store. A target that fails is tried again after growing pauses, and holds up no other.
+//! store. A target that fails is tried again after growing pauses.
 
 mod attention;
 mod conditions;

@@ -36,7 +36,7 @@ pub(crate) async fn create_key(
     Extension(authorization): Extension<Authorization>,
     body::Json(request): body::Json<NewKeyRequest>,
 ) -> Result<Response, Problem> {
-    state.tokens.require_current(&authorization)?;
+    state.tokens.require_granter(&authorization)?;
     audit::begin(&state).await?;
     let created = state.keys.create(request, authorization.key()).await?;
     PendingAudit::add_detail("key_id", created.key.id.to_string());

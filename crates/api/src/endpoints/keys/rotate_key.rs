@@ -52,7 +52,7 @@ pub(crate) async fn rotate_key(
     PathParameter(id): PathParameter<KeyId>,
     body::Json(Rotation { overlap_seconds }): body::Json<Rotation>,
 ) -> Result<Response, Problem> {
-    state.tokens.require_current(&authorization)?;
+    state.tokens.require_granter(&authorization)?;
     let id = id.ok_or(KeyError::NotFound)?;
     let overlap = Duration::from_secs(overlap_seconds.unwrap_or_default());
     audit::begin(&state).await?;

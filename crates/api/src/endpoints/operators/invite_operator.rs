@@ -62,7 +62,7 @@ pub(crate) async fn invite_operator(
 ) -> Result<Response, Problem> {
     let no_console = || Problem::new(ErrorCode::RouteNotFound, "the service has no console (console.enabled)");
     let options = state.console.as_ref().ok_or_else(no_console)?;
-    state.tokens.require_current(&authorization)?;
+    state.tokens.require_granter(&authorization)?;
     state.keys.require_current(authorization.key())?;
     audit::begin(&state).await?;
     let (secret, invitation) = state.keys.operators().invite(&name, role).await?;
