@@ -289,7 +289,7 @@ async fn operator_sees_and_ends_sessions_and_a_stream_ends_with_its_own() {
     let (status, session) = admin.session().await;
     assert_eq!(status, 200);
     let shown = ["name", "key", "role", "approver", "service", "currency", "test_mode", "version"];
-    let expected = json!(["admin", key(ADMIN).to_hex(), "admin", true, "Bar Seven", null, true, "1.2.3"]);
+    let expected = json!(["admin", key(ADMIN).to_hex(), "admin", false, "Bar Seven", null, true, "1.2.3"]);
     assert_eq!(json!(shown.map(|field| session[field].clone())), expected);
     let began = session["sessions"][0]["began_at"].as_u64().unwrap();
     assert_eq!((&session["step_up_until"], &session["expires_at"]), (&json!(began + 300), &json!(began + 1_801)));
