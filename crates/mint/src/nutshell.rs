@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 /// How long it may take to start: Python reads much first.
 const START: Duration = Duration::from_secs(180);
 
-const COMMAND: Duration = Duration::from_secs(60);
+const COMMAND: Duration = Duration::from_secs(180);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
