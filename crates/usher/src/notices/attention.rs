@@ -1,14 +1,14 @@
-//! The decision what to tell whom. Pure: it has neither clock nor network.
+//! Decides which notice is sent to which target. Pure: it has neither clock nor network.
 //!
 //! A *cause* is one thing that needs attention, such as one relay that is lost. It stands once it has been there for as
-//! long as its [`Trigger`] asks, and is over once it has been gone for as long. A target is told of what stands and it
-//! has not been told of, and that what it was told of is over: nothing is queued. While a target cannot be reached, what
-//! comes and goes is not reported; once it can be, it learns what is true then.
+//! long as its [`Trigger`] asks, and is over once it has been gone for as long. A target gets a notice of each cause that
+//! stands and that it has no notice of, and one when such a cause is over: nothing is queued. While a target cannot be
+//! reached, what comes and goes is not reported; once it can be, it gets what is true then.
 //!
 //! | crash | what follows |
 //! | --- | --- |
 //! | before a notice is sent | it is sent after the restart |
-//! | after it is sent, before that is stored | it is sent again, the webhook's with the same id |
+//! | after it is sent, before that is stored | it is sent again, the webhook's with the same id if nothing new has joined it |
 //! | later | nothing is repeated; what ended meanwhile is over |
 //!
 //! Waiting follows the monotonic clock: setting the wall clock changes no decision, only the times in texts.
@@ -69,7 +69,7 @@ struct Seen {
 }
 
 impl Attention {
-    /// Takes over what a target was told of before a restart: it stands until it is seen to be gone.
+    /// Takes over the causes of the notices before a restart: each stands until it is seen to be gone.
     pub(super) fn restore(&mut self, told: &Causes, now: Duration) {
         for (id, cause) in told {
             let seen = Seen { cause: cause.clone(), since: now, stands: true, gone: None };
@@ -94,7 +94,7 @@ impl Attention {
         });
     }
 
-    /// What a target that is told of these triggers does not know yet.
+    /// What a target with these triggers has no notice of yet.
     pub(super) fn news(&self, on: &[Trigger], told: &Causes) -> News {
         let standing = |id: &String| self.0.get(id).is_some_and(|seen| seen.stands);
         let is_new = |(id, seen): &(&String, &Seen)| {
@@ -108,7 +108,7 @@ impl Attention {
     }
 }
 
-/// What a target is told in one message.
+/// The content of one message.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct News {
     pub(super) begun: Causes,
@@ -123,14 +123,14 @@ impl News {
     }
 }
 
-/// What a target was told.
+/// What was sent to a target.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Told {
     /// What is not over yet.
     pub(super) causes: Causes,
     /// From when payments are read, in Unix milliseconds.
     pub(super) payments_from: u64,
-    /// The payments since then that it was told of, with the times of their settlement.
+    /// The payments since then of which a notice was sent, with the times of their settlement.
     pub(super) payments: BTreeMap<String, u64>,
 }
 
@@ -144,7 +144,7 @@ impl Told {
         self.payments_from.min(now)
     }
 
-    /// Adds what it has been told, and drops what it is to be told of no more.
+    /// Adds what was sent, and drops what is not sent to it any more.
     pub(super) fn take(&mut self, news: News) {
         for id in news.over.keys() {
             self.causes.remove(id);
@@ -152,8 +152,8 @@ impl Told {
         self.causes.extend(news.begun);
     }
 
-    /// Records that it was told of these payments, by stream and time of settlement, and that there are no others until
-    /// `now`. If there were too many to tell, the rest is never told.
+    /// Records that a notice of these payments was sent, by stream and time of settlement, and that there are no others until
+    /// `now`. If there were too many, no notice of the rest is sent.
     pub(super) fn take_payments(&mut self, payments: Vec<(String, u64)>, now: u64) {
         let is_complete = payments.len() < MAX_CAUSES;
         self.payments_from = if is_complete { now.saturating_sub(OVERLAP) } else { now };
@@ -161,7 +161,7 @@ impl Told {
         self.payments.retain(|_, settled| *settled >= self.payments_from);
     }
 
-    /// Drops what it is no longer told of.
+    /// Drops what is not sent to it any more.
     pub(super) fn keep_only(&mut self, on: &[Trigger]) {
         self.causes.retain(|id, _| on.iter().any(|on| on.is_of(id)));
     }
@@ -186,7 +186,7 @@ mod tests {
         details.iter().map(|detail| (trigger.id(detail), cause(detail))).collect()
     }
 
-    /// What is told in this minute, as `+` what begins and `-` what is over.
+    /// What is sent in this minute, as `+` what begins and `-` what is over.
     fn told(attention: &Attention, on: &[Trigger], told: &mut Told) -> Vec<String> {
         let news = attention.news(on, &told.causes);
         let detail = |id: &String| id.rsplit('/').next().unwrap().to_owned();

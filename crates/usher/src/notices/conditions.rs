@@ -16,7 +16,7 @@ use crate::service_status::{Parts, TIMEOUT};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How old an event is that the webhook does not accept; the rest of the hour passes before it is told.
+/// How old an event is that the webhook does not accept; the rest of the hour passes before the notice.
 const WEBHOOK_AGE: Duration = Duration::from_secs(55 * 60);
 
 pub(super) struct Conditions {
@@ -150,7 +150,7 @@ impl Conditions {
     }
 }
 
-/// What is told of a payment.
+/// The cause for a payment.
 pub(super) fn payment(limit: u64, payment: &BookedPayment) -> (String, Cause) {
     let verb = if payment.record.kind.is_incoming() { "received" } else { "made" };
     let amount = sats(payment.record.settled.unwrap_or_default());

@@ -1,7 +1,7 @@
 //! Notices to the operator (docs/notices.md): what needs attention, sent to where they look.
 //!
 //! [`conditions`] reads what there is, [`attention`] decides what to tell whom, [`message`] writes it, [`target`] sends
-//! it. One task does all of this, in the instance that is active; what each target was told is in one setting of the
+//! it. One task does all of this, in the instance that is active; what was sent to each target is in one setting of the
 //! store. A target that fails is tried again after growing pauses.
 
 mod attention;
@@ -35,7 +35,7 @@ use crate::identity::identity;
 use crate::service_options::{pages_url, service_name};
 use crate::service_status::Parts;
 
-/// The name of the setting with what each target was told, by its id.
+/// The name of the setting with what was sent to each target, by its id.
 const SETTING: &str = "notices";
 
 /// How often conditions are read.
@@ -66,7 +66,7 @@ pub(crate) struct Notices {
     gate: LeaseGate,
 }
 
-/// A target with what it was told.
+/// A target with what was sent to it.
 struct Receiver {
     id: String,
     name: String,
@@ -153,7 +153,7 @@ impl Notices {
         }
     }
 
-    /// Tells each target what it does not know yet, all at the same time, and stores what they were told.
+    /// Sends each target what it has no notice of yet, all at the same time, and stores what was sent.
     async fn tell(&mut self, stop: &CancellationToken) {
         let Self { conditions, targets, attention, service, console, .. } = self;
         let told = targets.iter_mut().map(|target| target.tell(conditions, attention, service, console.as_deref()));
@@ -275,7 +275,7 @@ fn keys(config: &Config) -> Result<Keys, Failure> {
     Ok(identity(config)?.keys)
 }
 
-/// What each target was told. An unreadable record is ignored: then everything is told once more.
+/// What was sent to each target. An unreadable record is ignored: then everything is sent once more.
 async fn read(store: &dyn usher_store::Database) -> Result<BTreeMap<String, Told>, Failure> {
     let text = match store.setting(SETTING).await {
         Err(StoreError::Unreadable(_)) => None,
@@ -284,7 +284,7 @@ async fn read(store: &dyn usher_store::Database) -> Result<BTreeMap<String, Told
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
 }
 
-/// Whether something was told, or payments have long been read without news.
+/// Whether something was sent, or payments have long been read without news.
 fn is_worth_storing(stored: &BTreeMap<String, Told>, now: &BTreeMap<String, Told>) -> bool {
     let is_known = |(id, told): (&String, &Told)| {
         stored.get(id).is_some_and(|stored| {

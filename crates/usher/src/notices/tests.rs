@@ -1,4 +1,4 @@
-//! What is told, of a service with real relays, a wallet and an app, whose clock a test turns.
+//! What is sent, of a service with real relays, a wallet and an app, whose clock a test turns.
 
 use std::path::Path;
 use std::sync::Arc;

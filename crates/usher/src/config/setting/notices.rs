@@ -15,7 +15,7 @@ use super::{ApiToken, RawValue, SET, Setting, WebhookSecret, WebhookUrl, public_
 
 const MAX_ENTRIES: usize = 20;
 
-/// Most distinct things that one target is told of.
+/// Most triggers of one target.
 const MAX_TRIGGERS: usize = 20;
 
 /// What a notice is about. Amounts are millisats.
@@ -146,7 +146,7 @@ impl NoticeTargets {
         &self.0
     }
 
-    /// What any of them is told of, each once.
+    /// All triggers of the targets, each once.
     pub fn triggers(&self) -> BTreeSet<Trigger> {
         self.0.iter().flat_map(|target| target.on.iter().copied()).collect()
     }
