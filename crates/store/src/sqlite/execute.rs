@@ -17,6 +17,11 @@ pub(super) fn run_all(connection: &Connection, queries: &[Query]) -> Result<Vec<
     queries.iter().map(|query| run(connection, query)).collect()
 }
 
+/// The same, without their answers.
+pub(super) fn run_each(connection: &Connection, queries: &[Query]) -> Result<(), SqliteFailure> {
+    queries.iter().try_for_each(|query| run(connection, query).map(drop))
+}
+
 pub(super) fn run(connection: &Connection, query: &Query) -> Result<Answer, SqliteFailure> {
     let during = query.statement.during;
     let mut answer = Answer::default();

@@ -40,14 +40,13 @@ use tokio::sync::{mpsc, watch};
 use usher_engine::ports::{AllCommitted, Commit, StoreError};
 
 use crate::codec::Unreadable;
-use crate::commit::Plan;
 use crate::engine::{Engine, SqlStore};
 use crate::metrics::{Metrics, StoreMetrics};
 use crate::panic_signal::PanicSignal;
 use crate::row::Answer;
 use crate::statement::Query;
 
-use self::execute::{run, run_all};
+use self::execute::{run_all, run_each};
 use self::file::DatabaseFile;
 use self::readers::{ReaderQueues, Readers};
 use self::thread_job::Message;
@@ -204,20 +203,15 @@ impl Engine for SqliteEngine {
     ) -> Result<T, StoreError> {
         let work = move |connection: &Connection| {
             let (result, writes) = decide(&run_all(connection, &reads)?)?;
-            writes.iter().try_for_each(|write| run(connection, write).map(drop))?;
+            run_each(connection, &writes)?;
             Ok(result)
         };
         self.on_writer(work).await
     }
 
     async fn commit(&self, commits: Vec<Commit>) -> Result<AllCommitted, StoreError> {
-        let reads = Plan::reads(&commits.iter().collect::<Vec<_>>());
-        self.decide(reads, move |read| {
-            let mut plan = Plan::new(read)?;
-            let committed = plan.apply(&commits)?;
-            Ok((committed, plan.writes()))
-        })
-        .await
+        let queues = self.queues.as_ref().ok_or(StoreError::Closed)?;
+        self.notice_corruption(thread_job::commit(&queues.writer, commits).await)
     }
 
     fn metrics(&self) -> StoreMetrics {

@@ -1,7 +1,8 @@
 //! The single writer thread: waiting commits share one transaction.
 //!
 //! A durable commit needs an `fsync`, which takes far longer than the writing itself. While one `fsync` runs, the next
-//! commits collect in the queue, and then share one transaction and one `fsync`.
+//! commits collect in the queue, and then share one transaction and one `fsync`. Commits of operations also share one
+//! plan: rows that several depend on or change, such as the end of the audit log, are read and written once.
 
 use std::time::Instant;
 
@@ -9,7 +10,7 @@ use rusqlite::Connection;
 use tokio::sync::mpsc;
 
 use super::failure::{During as _, SqliteFailure};
-use super::thread_job::{Job, Message};
+use super::thread_job::{CommitJob, Job, Message};
 use crate::metrics::Metrics;
 
 /// Writes until it is closed (or every sender is dropped) and the queue is empty.
@@ -31,17 +32,19 @@ pub(crate) fn run(connection: &Connection, queue: &mut mpsc::Receiver<Message>, 
 /// Commits a batch and sends each caller its result.
 ///
 /// A failed job does not affect the others: the jobs before it, the job, and the jobs after it are retried separately,
-/// in this order.
+/// in this order. If a shared plan fails, each job first gets its own.
 fn commit(connection: &Connection, batch: Vec<Box<dyn Job>>, metrics: &Metrics) {
-    let mut parts = vec![batch];
-    while let Some(mut part) = parts.pop() {
-        match attempt(connection, &mut part, metrics) {
+    let is_shared = batch.len() > 1;
+    let mut parts = vec![(batch, is_shared)];
+    while let Some((mut part, is_shared)) = parts.pop() {
+        match attempt(connection, &mut part, is_shared, metrics) {
             Ok(()) => settle(part, &Ok(())),
+            Err(Failed::SharedPlan) => parts.push((part, false)),
             Err(Failed::Job(index, _)) if part.len() > 1 => {
                 let mut rest = part.split_off(index);
-                parts.push(rest.split_off(1));
-                parts.push(rest);
-                parts.push(part);
+                parts.push((rest.split_off(1), false));
+                parts.push((rest, false));
+                parts.push((part, false));
             }
             Err(Failed::Job(_, failure) | Failed::Transaction(failure)) => settle(part, &Err(failure)),
         }
@@ -49,18 +52,24 @@ fn commit(connection: &Connection, batch: Vec<Box<dyn Job>>, metrics: &Metrics) 
 }
 
 enum Failed {
+    SharedPlan,
     Job(usize, SqliteFailure),
     /// Beginning or committing failed, which affects all jobs.
     Transaction(SqliteFailure),
 }
 
 /// One transaction for all jobs; rolled back if it fails.
-fn attempt(connection: &Connection, jobs: &mut [Box<dyn Job>], metrics: &Metrics) -> Result<(), Failed> {
+fn attempt(
+    connection: &Connection,
+    jobs: &mut [Box<dyn Job>],
+    is_shared: bool,
+    metrics: &Metrics,
+) -> Result<(), Failed> {
     if jobs.is_empty() {
         return Ok(());
     }
     let started = Instant::now();
-    let result = transact(connection, jobs);
+    let result = transact(connection, jobs, is_shared);
     match result {
         Ok(()) => metrics.committed(jobs.len(), started.elapsed()),
         Err(_) => metrics.failed(),
@@ -75,13 +84,20 @@ fn attempt(connection: &Connection, jobs: &mut [Box<dyn Job>], metrics: &Metrics
     result
 }
 
-fn transact(connection: &Connection, jobs: &mut [Box<dyn Job>]) -> Result<(), Failed> {
+/// With `is_shared`, all commits of operations have one plan, and come first.
+fn transact(connection: &Connection, jobs: &mut [Box<dyn Job>], is_shared: bool) -> Result<(), Failed> {
     if !connection.is_autocommit() {
         execute(connection, "ROLLBACK", "roll back a transaction").map_err(Failed::Transaction)?;
     }
     execute(connection, "BEGIN IMMEDIATE", "begin a transaction").map_err(Failed::Transaction)?;
+    if is_shared {
+        let mut commits: Vec<_> = jobs.iter_mut().filter_map(|job| job.as_commits()).collect();
+        CommitJob::run_all(connection, &mut commits).map_err(|_retried| Failed::SharedPlan)?;
+    }
     for (index, job) in jobs.iter_mut().enumerate() {
-        job.run(connection).map_err(|failure| Failed::Job(index, failure))?;
+        if !is_shared || job.as_commits().is_none() {
+            job.run(connection).map_err(|failure| Failed::Job(index, failure))?;
+        }
     }
     execute(connection, "COMMIT", "commit a transaction").map_err(Failed::Transaction)
 }
@@ -101,8 +117,12 @@ mod tests {
     use std::sync::Arc;
 
     use parking_lot::Mutex;
+    use usher_engine::ports::{AllCommitted, Commit, OperationKind, Revision, State};
+    use usher_engine::{StreamId, UnixMillis};
 
     use super::*;
+    use crate::sqlite::file::DatabaseFile;
+    use crate::sqlite::{SqliteOptions, open};
 
     /// Inserts `number`, and records its result and the order of the results.
     struct Insert {
@@ -149,6 +169,34 @@ mod tests {
             assert_eq!(answers, expected, "in order of the queue");
             assert_eq!(rows, numbers.iter().copied().filter(|number| *number > 0).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn failed_commit_of_an_operation_does_not_affect_those_in_the_same_plan() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = DatabaseFile::claim(&folder.path().join("usher.db")).unwrap();
+        let connection = open::writer(&file, &SqliteOptions::default()).unwrap();
+        let trigger = "CREATE TRIGGER refuses BEFORE INSERT ON operations WHEN NEW.state = '2'
+            BEGIN SELECT RAISE(ABORT, 'refused'); END";
+        connection.execute_batch(trigger).unwrap();
+        let commit_of = |number: u8| {
+            let stream = StreamId::from_bytes([number; 16]);
+            Commit::of(stream, OperationKind::Login, Revision::New, UnixMillis(1), State(number.to_string()))
+        };
+        // The last one conflicts with the first.
+        let batch = [vec![commit_of(1)], vec![commit_of(3), commit_of(2)], vec![commit_of(4)], vec![commit_of(1)]];
+        let (jobs, answers): (Vec<_>, Vec<_>) = batch.map(CommitJob::new).into_iter().unzip();
+        let jobs = jobs.into_iter().map(|job| Box::new(job) as Box<dyn Job>).collect();
+        commit(&connection, jobs, &Metrics::default());
+        let outcomes = answers.into_iter().map(|mut answer| match answer.try_recv().unwrap() {
+            Ok(AllCommitted::Done(_)) => "done",
+            Ok(AllCommitted::Conflict(_)) => "conflict",
+            Err(_) => "failed",
+        });
+        assert_eq!(outcomes.collect::<Vec<_>>(), ["done", "failed", "done", "conflict"]);
+        let mut statement = connection.prepare("SELECT state FROM operations WHERE kind <> 0 ORDER BY id").unwrap();
+        let stored = statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<Vec<String>, _>>().unwrap();
+        assert_eq!(stored, ["1", "4"]);
     }
 
     #[test]
