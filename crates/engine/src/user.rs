@@ -1,5 +1,5 @@
-//! What is kept of a user, found as the erasure of a user finds it (`kernel/user_erasure.rs`): operations and events are not
-//! indexed by key, so all are searched, in batches and for a bounded time.
+//! What is kept of a user, found as the erasure of a user finds it (`kernel/user_erasure.rs`): streams are not indexed by
+//! key, so all are searched, in batches and for a bounded time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -7,10 +7,13 @@ use std::time::Duration;
 use usher_protocol::PublicKey;
 
 use crate::kernel::core::Core;
-use crate::kernel::user_erasure::{BATCH, SEARCH_TIME, SearchedUntil, user_of};
+use crate::kernel::user_erasure::{BATCH, SearchedUntil, user_of};
 use crate::ports::{LoginFilter, LoginSubject, StoreError, StoredOperation, UserRecords};
 use crate::registry::Operation;
 use crate::{Requester, StreamId, UnixMillis};
+
+/// Time limit of one call's search, after which it completes the current batch.
+const SEARCH_TIME: Duration = Duration::from_millis(500);
 
 /// Most streams found by one call, after which it completes the current batch.
 const MOST_FOUND: usize = 10_000;
@@ -51,14 +54,21 @@ impl UserView {
         if after.is_none() {
             // They stay longer than the streams.
             let filter = LoginFilter { of: Some(LoginSubject::User(*main_key)), ..LoginFilter::default() };
-            let ended = core.store.login_records(&Requester::Service, filter, None, None, MOST_FOUND).await?.0;
-            for login in ended {
-                view.note(login.position.0);
-                view.logins.insert(login.stream_id);
+            let mut after = None;
+            while view.logins.len() < MOST_FOUND {
+                let found = core.store.login_records(&Requester::Service, filter, None, after, MOST_FOUND).await?;
+                for login in found.0 {
+                    view.note(login.position.0);
+                    view.logins.insert(login.stream_id);
+                }
+                after = found.1;
+                if after.is_none() {
+                    break;
+                }
             }
         }
         let (key, began) = (main_key.to_hex(), core.clock.monotonic());
-        let (mut next, mut looked_at) = (Some(after.unwrap_or(SearchedUntil::Operation(None))), BTreeSet::new());
+        let (mut next, mut looked_at) = (Some(after.unwrap_or(SearchedUntil::Stream(None))), BTreeSet::new());
         while let Some(after) = next {
             next = view.search(core, main_key, &key, after, &mut looked_at).await?;
             let took: Duration = core.clock.monotonic().saturating_sub(began);
@@ -80,9 +90,9 @@ impl UserView {
         looked_at: &mut BTreeSet<StreamId>,
     ) -> Result<Option<SearchedUntil>, StoreError> {
         Ok(match after {
-            SearchedUntil::Operation(after) => {
-                let matches = core.store.operations_with(key, after, BATCH).await?;
-                for id in matches.found {
+            SearchedUntil::Stream(after) => {
+                let matches = core.store.streams_with(key, after, BATCH).await?;
+                for id in matches.operations {
                     let Some((stored, operation)) = read(core, id).await? else { continue };
                     if operation.is_about(main_key) {
                         looked_at.insert(id);
@@ -91,11 +101,7 @@ impl UserView {
                         self.add(id, &operation);
                     }
                 }
-                Some(matches.next.map_or(SearchedUntil::Event(None), |last| SearchedUntil::Operation(Some(last))))
-            }
-            SearchedUntil::Event(after) => {
-                let matches = core.store.events_with(key, after, BATCH).await?;
-                for found in matches.found {
+                for found in matches.events {
                     if user_of(&found.data).as_deref() != Some(key) {
                         continue;
                     }
@@ -106,7 +112,7 @@ impl UserView {
                         self.add(found.stream, &operation);
                     }
                 }
-                matches.next.map(|last| SearchedUntil::Event(Some(last)))
+                matches.next.map(|last| SearchedUntil::Stream(Some(last)))
             }
             // Responses to requests only repeat what streams have.
             SearchedUntil::Record(_) => None,

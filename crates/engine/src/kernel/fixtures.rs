@@ -305,7 +305,7 @@ partly! {
         is_paid(hash: PaymentHash) -> bool;
         forget_payment_records(before: UnixMillis, limit: usize) -> usize;
         hourly_sums(from: u64, to: u64) -> Vec<HourlySums>;
-        login_records(filter: LoginFilter, after: Option<LoginPosition>, limit: usize) -> Vec<EndedLogin>;
+        login_records(filter: LoginFilter, after: Option<LoginPosition>, most: usize) -> Matches<EndedLogin, LoginPosition>;
         forget_login_records(before: UnixMillis, limit: usize) -> usize;
         remove_finished(finished_before: UnixMillis, limit: usize) -> usize;
         remove_eventless(kind: OperationKind, finished_before: UnixMillis, limit: usize) -> usize;
@@ -322,8 +322,7 @@ partly! {
         forget_user(main_key: &PublicKey) -> ForgottenUser;
         forget_relays_of(main_key: &PublicKey) -> bool;
         user_records(main_key: &PublicKey) -> UserRecords;
-        operations_with(text: &str, after: Option<StreamId>, limit: usize) -> Matches<StreamId, StreamId>;
-        events_with(text: &str, after: Option<EventPosition>, limit: usize) -> Matches<EventMatch, EventPosition>;
+        streams_with(text: &str, after: Option<StreamId>, limit: usize) -> StreamMatches;
         idempotency_records_with(text: &str, after: Option<IdempotencyKey>, limit: usize) -> Matches<UnixMillis, IdempotencyKey>;
         remove_finished_of(ids: Vec<StreamId>) -> Vec<StreamId>;
     }

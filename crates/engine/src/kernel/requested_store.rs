@@ -11,7 +11,11 @@ use crate::ports::{
 };
 
 /// Most records of logins read for a page of those with a status, or of a requester.
-const LOGINS_SEARCHED: usize = 5_000;
+const LOGINS_READ: usize = 5_000;
+
+/// Records of logins searched at once, and so often at most, for a page of those of one subject: the database skips others.
+const LOGINS_SEARCHED: usize = 50_000;
+const LOGIN_SEARCHES: usize = 20;
 
 /// Payments read at once, and at most, for a page of a search: in batches, so that no read takes long.
 const PAYMENTS_READ: usize = 1_000;
@@ -145,13 +149,25 @@ impl RequestedStore {
         limit: usize,
     ) -> Result<(Vec<EndedLogin>, Option<LoginPosition>), StoreError> {
         let selects = status.is_some() || !requester.sees(None);
-        let most = if selects { limit.max(LOGINS_SEARCHED) } else { limit };
-        let mut found = self.0.login_records(filter, after, most).await?;
-        let mut next = found.last().map(|login| login.position).filter(|_| found.len() == most);
-        found.retain(|login| requester.sees(login.origin) && status.is_none_or(|status| login.record.status == status));
-        if found.len() > limit {
-            found.truncate(limit);
-            next = found.last().map(|login| login.position);
+        let is_wanted = |login: &EndedLogin| {
+            requester.sees(login.origin) && status.is_none_or(|status| login.record.status == status)
+        };
+        let (most, turns) = match filter.of {
+            Some(_) => (LOGINS_SEARCHED, LOGIN_SEARCHES),
+            None => (if selects { limit.max(LOGINS_READ) } else { limit }, 1),
+        };
+        let (mut found, mut next) = (Vec::new(), after);
+        for _ in 0..turns {
+            let page = self.0.login_records(filter, next, most).await?;
+            next = page.next;
+            found.extend(page.found.into_iter().filter(is_wanted));
+            if found.len() > limit {
+                found.truncate(limit);
+                next = found.last().map(|login| login.position);
+            }
+            if found.len() == limit || next.is_none() {
+                break;
+            }
         }
         Ok((found, next))
     }

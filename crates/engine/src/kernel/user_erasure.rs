@@ -7,8 +7,8 @@
 //! | the user's relays | removed, unless an operation of theirs is open |
 //! | everything else with the user's key | kept, and listed with the reason |
 //!
-//! Operations are not indexed by key, so all of them are searched, in read-only batches and for a bounded time; the
-//! caller continues where the search ended. Each removal is a separate transaction. After a crash, or concurrent
+//! Streams are not indexed by key, which would cost every login and payment: all of them are searched, in read-only batches
+//! and for a bounded time; the caller continues where the search ended. Each removal is a separate transaction. After a crash, or concurrent
 //! erasures of the same user, the next call removes the rest.
 
 use std::cmp::Ordering;
@@ -23,12 +23,12 @@ use super::core::Core;
 use super::event_feed::EventFeed;
 use super::idempotency::IdempotencyRecords;
 use super::outbox::Outbox;
-use crate::ports::{EventMatch, EventPosition, ForgottenUser, IdempotencyKey, OperationKind, StoreError};
+use crate::ports::{EventMatch, ForgottenUser, IdempotencyKey, OperationKind, StoreError};
 use crate::registry::Operation;
 use crate::{Requester, StreamId, UnixMillis};
 
-/// Rows read by one search.
-pub(crate) const BATCH: usize = 1_000;
+/// Streams or idempotency records read by one search.
+pub(crate) const BATCH: usize = 5_000;
 
 /// Events of one stream read at once.
 const EVENTS: usize = 500;
@@ -106,11 +106,9 @@ pub struct ErasurePosition {
 /// The last searched row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SearchedUntil {
-    /// The operations up to this one; `None` at the start.
-    Operation(Option<StreamId>),
-    /// All operations, and the events up to this one.
-    Event(Option<EventPosition>),
-    /// All operations and events, and the idempotency records up to this one.
+    /// The streams up to this one; `None` at the start.
+    Stream(Option<StreamId>),
+    /// All streams, and the idempotency records up to this one.
     Record(Option<IdempotencyKey>),
 }
 
@@ -147,7 +145,7 @@ impl UserErasure {
             removed: 0,
             has_open: position.is_some_and(|position| position.has_open),
         };
-        let mut next = Some(position.map_or(SearchedUntil::Operation(None), |position| position.after));
+        let mut next = Some(position.map_or(SearchedUntil::Stream(None), |position| position.after));
         while let Some(after) = next {
             next = search.continue_after(after).await?;
             let took = self.core.clock.monotonic().saturating_sub(began);
@@ -184,26 +182,20 @@ impl Search<'_> {
     async fn continue_after(&mut self, after: SearchedUntil) -> Result<Option<SearchedUntil>, StoreError> {
         let store = &self.erasure.core.store;
         Ok(Some(match after {
-            SearchedUntil::Operation(after) => {
-                let matches = store.operations_with(&self.key, after, BATCH).await?;
-                for id in matches.found {
-                    self.look_at(id, None).await?;
-                }
-                matches.next.map_or(SearchedUntil::Event(None), |last| SearchedUntil::Operation(Some(last)))
-            }
-            SearchedUntil::Event(after) => {
-                let matches = store.events_with(&self.key, after, BATCH).await?;
+            SearchedUntil::Stream(after) => {
+                let matches = store.streams_with(&self.key, after, BATCH).await?;
                 // Per stream, the last event about the user, or else the last that mentions them.
-                let mut streams: BTreeMap<StreamId, FoundEvent> = BTreeMap::new();
-                for EventMatch { stream, at, data } in matches.found {
+                let mut streams: BTreeMap<StreamId, Option<FoundEvent>> =
+                    matches.operations.into_iter().map(|id| (id, None)).collect();
+                for EventMatch { stream, at, data } in matches.events {
                     let found = FoundEvent { names: user_of(&data).as_ref() == Some(&self.key), at };
-                    let last = streams.entry(stream).or_insert(found);
-                    *last = if last.names && !found.names { *last } else { found };
+                    let last = streams.entry(stream).or_default();
+                    *last = Some(last.filter(|last| last.names && !found.names).unwrap_or(found));
                 }
                 for (id, event) in streams {
-                    self.look_at(id, Some(event)).await?;
+                    self.look_at(id, event).await?;
                 }
-                matches.next.map_or(SearchedUntil::Record(None), |last| SearchedUntil::Event(Some(last)))
+                matches.next.map_or(SearchedUntil::Record(None), |last| SearchedUntil::Stream(Some(last)))
             }
             SearchedUntil::Record(after) => {
                 let matches = store.idempotency_records_with(&self.key, after, BATCH).await?;

@@ -92,5 +92,5 @@ pub use ticket_wallet::{
     MintAuthToken, MintTerms, Minted, ReceiveTerms, TicketBalance, TicketError, TicketJobId, TicketWallet, Token,
     TokenFault, TokenInfo, TokenState, WithdrawTerms,
 };
-pub use user_store::{EventMatch, EventPosition, ForgottenUser, Matches, UserPasskey, UserRecords, UserStore};
+pub use user_store::{EventMatch, ForgottenUser, Matches, StreamMatches, UserPasskey, UserRecords, UserStore};
 pub use webhook_sender::{Posted, WebhookSender};

@@ -6,7 +6,7 @@ use usher_protocol::{EventId, PublicKey};
 
 use super::{
     AuditStore, BookedPayment, CorrelationKey, EndedLogin, HourlySums, LoginFilter, LoginPosition, LoginRecord,
-    NewAuditEntry, NewIdempotencyRecord, Passkey, PasskeyChange, PasskeyCount, PaymentFilter, PaymentPosition,
+    Matches, NewAuditEntry, NewIdempotencyRecord, Passkey, PasskeyChange, PasskeyCount, PaymentFilter, PaymentPosition,
     PaymentRecord, PaymentSearch, SignerSession, StoreError, UserStore,
 };
 use crate::event::{Event, NewEvent};
@@ -133,13 +133,14 @@ pub trait Store: UserStore + AuditStore {
     /// without those in which nothing happened.
     async fn hourly_sums(&self, from: u64, to: u64) -> Result<Vec<HourlySums>, StoreError>;
 
-    /// At most `limit` records of logins that ended before this one, the last first, without damaged ones.
+    /// Of the records of logins that ended before this one, the last first, the next `most` that fit; or, of one subject
+    /// ([`LoginFilter::of`]), those that fit among the next `most`. Without damaged ones.
     async fn login_records(
         &self,
         filter: LoginFilter,
         after: Option<LoginPosition>,
-        limit: usize,
-    ) -> Result<Vec<EndedLogin>, StoreError>;
+        most: usize,
+    ) -> Result<Matches<EndedLogin, LoginPosition>, StoreError>;
 
     /// Removes at most `limit` records of logins that ended before `before`; returns how many.
     async fn forget_login_records(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;

@@ -19,22 +19,14 @@ pub trait UserStore: Send + Sync {
     /// What is stored under a user's key.
     async fn user_records(&self, main_key: &PublicKey) -> Result<UserRecords, StoreError>;
 
-    /// Finds operations after `after`, in order of id, with this text in their state. Reads at most `limit` operations,
-    /// without the reserved one.
-    async fn operations_with(
+    /// Finds this text in the states of operations and in the events of streams after `after`, in order of id. Reads at
+    /// most `limit` operations, and all events between them. The text has neither `*` nor `?` nor `[`.
+    async fn streams_with(
         &self,
         text: &str,
         after: Option<StreamId>,
         limit: usize,
-    ) -> Result<Matches<StreamId, StreamId>, StoreError>;
-
-    /// Finds events after `after`, by stream and index, with this text in their data. Reads at most `limit`.
-    async fn events_with(
-        &self,
-        text: &str,
-        after: Option<EventPosition>,
-        limit: usize,
-    ) -> Result<Matches<EventMatch, EventPosition>, StoreError>;
+    ) -> Result<StreamMatches, StoreError>;
 
     /// Finds idempotency records after `after`, in order of key, with this text in their response, and their times.
     /// Reads at most `limit` records.
@@ -74,9 +66,6 @@ pub struct UserPasskey {
     pub used_at: UnixMillis,
 }
 
-/// The position of an event: its stream and index.
-pub type EventPosition = (StreamId, u64);
-
 /// What was removed of a user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ForgottenUser {
@@ -99,6 +88,17 @@ pub struct Matches<F, P> {
     pub found: Vec<F>,
     /// Where the next search continues; `None` at the end.
     pub next: Option<P>,
+}
+
+/// Where a text was found in streams.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StreamMatches {
+    /// The operations with the text in their state, without the reserved one.
+    pub operations: Vec<StreamId>,
+    /// The events with the text in their data, by stream and index.
+    pub events: Vec<EventMatch>,
+    /// Where the next search continues; `None` at the end.
+    pub next: Option<StreamId>,
 }
 
 /// An event that has a text in its data.

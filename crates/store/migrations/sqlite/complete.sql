@@ -240,10 +240,6 @@ CREATE INDEX deliveries_status ON deliveries (status, stream, idx, due_at);
 
 CREATE INDEX inbound_at ON inbound (at);
 
-CREATE INDEX login_records_main_key ON login_records (main_key, at, operation) WHERE main_key IS NOT NULL;
-
-CREATE INDEX login_records_stream ON login_records (stream, at, operation);
-
 CREATE INDEX openid_consents_oldest ON openid_consents (at);
 
 CREATE INDEX openid_consents_oldest_of ON openid_consents (visitor, at);

@@ -10,9 +10,9 @@ async fn end(store: &dyn FullStore, number: u64, at: u64, record: LoginRecord) {
     commit_done(store, Commit { at, origin, login_record: Some(record), finished: true, ..create(id(number)) }).await;
 }
 
-async fn listed(store: &dyn FullStore, filter: LoginFilter, after: Option<LoginPosition>, limit: usize) -> Vec<u64> {
-    let found = store.login_records(filter, after, limit).await.unwrap();
-    found.iter().map(|login| (1..10).find(|n| id(*n) == login.position.1).unwrap()).collect()
+async fn listed(store: &dyn FullStore, filter: LoginFilter, after: Option<LoginPosition>, most: usize) -> Vec<u64> {
+    let page = store.login_records(filter, after, most).await.unwrap();
+    page.found.iter().map(|login| (1..10).find(|n| id(*n) == login.position.1).unwrap()).collect()
 }
 
 /// With its parts, page by page.
@@ -39,10 +39,18 @@ pub async fn logins_are_listed_from_the_last_by_user_stream_and_time(store: &dyn
     assert_eq!(listed(store, of(LoginSubject::Stream(id(100))), None, 9).await, [1]);
     assert_eq!(listed(store, of(LoginSubject::Stream(id(3))), None, 9).await, [3]);
     assert_eq!(listed(store, of(LoginSubject::Stream(id(1))), None, 9).await, Vec::<u64>::new(), "elsewhere");
+    // Of one subject, a page is what fits among the next.
+    let of_user = of(LoginSubject::User(public_key(1)));
+    let mut after = None;
+    for (fits, is_last) in [(vec![2], false), (vec![1], false), (vec![], true)] {
+        assert_eq!(listed(store, of_user, after, 2).await, fits);
+        after = store.login_records(of_user, after, 2).await.unwrap().next;
+        assert_eq!(after.is_none(), is_last);
+    }
     let between = LoginFilter { from: Some(UnixMillis(20)), to: Some(UnixMillis(30)), of: None };
     assert_eq!(listed(store, between, None, 9).await, [4, 3]);
 
-    let found = store.login_records(all, Some((UnixMillis(20), id(4))), 9).await.unwrap();
+    let found = store.login_records(all, Some((UnixMillis(20), id(4))), 9).await.unwrap().found;
     assert_eq!((&found[0].record, found[0].stream_id, found[0].origin), (&nobody, id(3), Some(Origin(7))));
     assert_eq!((&found[1].record, found[1].stream_id), (&whole, id(100)));
 }

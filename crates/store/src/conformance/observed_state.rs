@@ -140,7 +140,7 @@ impl Snapshot {
             with_keys,
             relays,
             payment_records: store.payment_records(PaymentFilter::default(), None, usize::MAX).await.unwrap(),
-            login_records: store.login_records(LoginFilter::default(), None, usize::MAX).await.unwrap(),
+            login_records: store.login_records(LoginFilter::default(), None, usize::MAX).await.unwrap().found,
             sums: store.hourly_sums(0, u64::MAX).await.unwrap(),
             deliveries,
             pending: store.pending_queues(None, usize::MAX).await.unwrap(),

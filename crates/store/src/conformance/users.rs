@@ -3,7 +3,7 @@
 use usher_engine::event::NewEvent;
 use usher_engine::ports::{
     Commit, EventMatch, ForgottenUser, LoginFilter, LoginRecordStatus, OpenIdRecord, OpenIdRecordId, PasskeyChange,
-    SignerSessionUpdate, State, UserRecords,
+    SignerSessionUpdate, State, StreamMatches, UserRecords,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -57,7 +57,7 @@ pub async fn what_is_stored_under_a_users_key_is_forgotten(store: &dyn FullStore
     assert!(!store.forget_relays_of(&user).await.unwrap());
     assert!(store.user_relays(&user).await.unwrap().is_empty());
 
-    let logins = store.login_records(LoginFilter::default(), None, 9).await.unwrap();
+    let logins = store.login_records(LoginFilter::default(), None, 9).await.unwrap().found;
     assert_eq!(logins.iter().map(|login| login.record.main_key).collect::<Vec<_>>(), [Some(other)]);
     assert!(store.user_signer(&other).await.unwrap().is_some());
     assert_eq!(store.user_relays(&other).await.unwrap(), ["wss://a"]);
@@ -99,26 +99,30 @@ pub async fn searches_continue_where_they_ended(store: &dyn FullStore) {
         commit_done(store, Commit { state, events, idempotency_record: Some(record), ..create(id(n)) }).await;
     }
     commit_done(store, Commit { finished: true, state: State(TEXT.to_owned()), ..step(id(4), 1) }).await;
+    let announcement = vec![saying(1, TEXT)];
+    let state = State(TEXT.to_owned());
+    commit_done(store, Commit { state, events: announcement, ..step(StreamId::SUBSCRIPTIONS, 1) }).await;
     for limit in [1, 2, 3, 100] {
         let operations = pages(async |after| {
-            let page = store.operations_with(TEXT, after, limit).await.unwrap();
-            (page.found, page.next)
+            let page = store.streams_with(TEXT, after, limit).await.unwrap();
+            (page.operations, page.next)
         });
-        assert_eq!(operations.await, [1, 3, 4, 5].map(id), "{limit}");
+        assert_eq!(operations.await, [1, 3, 4, 5].map(id), "{limit}: without the reserved one");
         let events = pages(async |after| {
-            let page = store.events_with(TEXT, after, limit).await.unwrap();
-            (page.found.into_iter().map(|EventMatch { stream, at, data }| (stream, at, data)).collect(), page.next)
+            let page = store.streams_with(TEXT, after, limit).await.unwrap();
+            (page.events.into_iter().map(|EventMatch { stream, at, data }| (stream, at, data)).collect(), page.next)
         });
         let expected = |stream: StreamId| [2, 3].map(|n| (stream, event(n).at, saying(n, TEXT).data.to_string()));
-        assert_eq!(events.await, [1, 3, 5].map(|n| expected(id(n))).concat(), "{limit}");
+        let announced = (StreamId::SUBSCRIPTIONS, event(1).at, saying(1, TEXT).data.to_string());
+        let expected = [vec![announced], [1, 3, 5].map(|n| expected(id(n))).concat()].concat();
+        assert_eq!(events.await, expected, "{limit}");
         let records = pages(async |after| {
             let page = store.idempotency_records_with(TEXT, after, limit).await.unwrap();
             (page.found, page.next)
         });
         assert_eq!(records.await, [1, 3, 5].map(UnixMillis), "{limit}");
     }
-    assert!(store.operations_with("none", None, 100).await.unwrap().found.is_empty());
-    assert!(store.operations_with("{}", None, 100).await.unwrap().found.is_empty(), "without the reserved one");
+    assert_eq!(store.streams_with("none", None, 100).await.unwrap(), StreamMatches::default());
 }
 
 /// Completely, except open ones and those with undelivered events.

@@ -23,12 +23,14 @@ const GOODBYE: Duration = Duration::from_secs(1);
 /// The settings of each connection, independent of defaults of the server, database and user.
 ///
 /// Like SQLite's `INDEXED BY`, `enable_seqscan = off` prevents plans that scan a whole table because of statistics from
-/// when it was small. It adds a cost to such plans for which the server would compile them without `jit = off`.
+/// when it was small. It adds a cost to such plans for which the server would compile them without `jit = off`. Searches
+/// read in batches, for each of which starting parallel workers would take longer than the batch.
 const SETTINGS: &str = "
     SET default_transaction_isolation = 'read committed';
     SET default_transaction_deferrable = off;
     SET enable_seqscan = off;
     SET jit = off;
+    SET max_parallel_workers_per_gather = 0;
     SET tcp_keepalives_idle = 5;
     SET tcp_keepalives_interval = 2;
     SET tcp_keepalives_count = 3;

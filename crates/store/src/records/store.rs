@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    AllCommitted, BookedPayment, Commit, CorrelationKey, EndedLogin, HourlySums, LoginFilter, LoginPosition,
+    AllCommitted, BookedPayment, Commit, CorrelationKey, EndedLogin, HourlySums, LoginFilter, LoginPosition, Matches,
     OpenOperation, OperationKind, OutboxMessage, Passkey, PasskeyCount, PaymentFilter, PaymentPosition, PaymentSearch,
     SignerSession, Store, StoreError, StoredOperation,
 };
@@ -250,10 +250,18 @@ impl<E: Engine> Store for SqlStore<E> {
         &self,
         filter: LoginFilter,
         after: Option<LoginPosition>,
-        limit: usize,
-    ) -> Result<Vec<EndedLogin>, StoreError> {
-        let (statement, selection) = login_records::list(filter, after);
-        self.readable(statement, selection, limit, login_records::read).await
+        most: usize,
+    ) -> Result<Matches<EndedLogin, LoginPosition>, StoreError> {
+        let Some(subject) = filter.of else {
+            let selection = login_records::list(filter, after);
+            let found = self.readable(login_records::LIST, selection, most, login_records::read).await?;
+            let next = found.last().map(|login| login.position).filter(|_| found.len() == most);
+            return Ok(Matches { found, next });
+        };
+        let next = self.first(login_records::last(filter, after, most), login_records::position).await?;
+        let readable = |row: &Row| Ok(login_records::read(row).ok());
+        let found = self.all(login_records::of(subject, filter, after, next), readable).await?;
+        Ok(Matches { found: found.into_iter().flatten().collect(), next })
     }
 
     async fn forget_login_records(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {

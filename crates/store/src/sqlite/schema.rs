@@ -40,6 +40,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 22, sql: include_str!("../../migrations/sqlite/0022_paid_invoices.sql") },
     Migration { version: 23, sql: include_str!("../../migrations/sqlite/0023_sums_and_logins.sql") },
     Migration { version: 24, sql: include_str!("../../migrations/sqlite/0024_payments_by_status.sql") },
+    Migration { version: 25, sql: include_str!("../../migrations/sqlite/0025_logins_without_indexes.sql") },
 ];
 
 /// The schema of an empty database after all migrations, as read by [`statements`]. A test compares it.
@@ -218,6 +219,7 @@ mod tests {
         "e5509ab0e134634d5a639e4e0a1d353584e4d8ff361b1813df1e81b67d024f80",
         "f6e73c1c8efb1f08e9065f2c57269112c7566bb0df6cbfc1f942abbc1beca6fc",
         "3c01bc551c1e75fe50ab428bcc5443a0a7d9e259356c47e1550660a98d3f7a94",
+        "24023b01e29909d452fc7f70cbae1634e40449921d1eaedfe4cc5e6a050af28b",
     ];
 
     #[test]

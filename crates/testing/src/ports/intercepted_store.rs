@@ -12,12 +12,12 @@ use usher_engine::event::Event;
 use usher_engine::operations::Operation;
 use usher_engine::ports::{
     AllCommitted, AuditBounds, AuditEntry, AuditKey, AuditReader, AuditStore, BookedPayment, Commit, CorrelationKey,
-    Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, EndedLogin, EventMatch, EventPosition,
-    ForgottenUser, HourlySums, IdempotencyKey, IdempotencyRecord, IdempotencyStore, KeyId, KeyStore, LoginFilter,
-    LoginPosition, Matches, NewAuditEntry, NewIdempotencyRecord, OpenOperation, OperationKind, OutboxMessage, Passkey,
-    PasskeyCount, PaymentFilter, PaymentPosition, PaymentSearch, ProofId, Retried, Revision, SettingStore,
-    SignerSession, Store, StoreError, StoredKey, StoredOperation, StoredProof, StoredTicketJob, TicketBalance,
-    TicketCommit, TicketCommitted, TicketJobId, TicketStore, UserRecords, UserStore,
+    Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, EndedLogin, ForgottenUser, HourlySums,
+    IdempotencyKey, IdempotencyRecord, IdempotencyStore, KeyId, KeyStore, LoginFilter, LoginPosition, Matches,
+    NewAuditEntry, NewIdempotencyRecord, OpenOperation, OperationKind, OutboxMessage, Passkey, PasskeyCount,
+    PaymentFilter, PaymentPosition, PaymentSearch, ProofId, Retried, Revision, SettingStore, SignerSession, Store,
+    StoreError, StoredKey, StoredOperation, StoredProof, StoredTicketJob, StreamMatches, TicketBalance, TicketCommit,
+    TicketCommitted, TicketJobId, TicketStore, UserRecords, UserStore,
 };
 use usher_engine::{StreamId, UnixMillis};
 
@@ -134,7 +134,7 @@ intercepted! {
         read is_paid(hash: PaymentHash) -> bool;
         write forget_payment_records(before: UnixMillis, limit: usize) -> usize;
         read hourly_sums(from: u64, to: u64) -> Vec<HourlySums>;
-        read login_records(filter: LoginFilter, after: Option<LoginPosition>, limit: usize) -> Vec<EndedLogin>;
+        read login_records(filter: LoginFilter, after: Option<LoginPosition>, most: usize) -> Matches<EndedLogin, LoginPosition>;
         write forget_login_records(before: UnixMillis, limit: usize) -> usize;
         write remove_finished(finished_before: UnixMillis, limit: usize) -> usize;
         write remove_without_events(ids: Vec<StreamId>) -> ();
@@ -152,8 +152,7 @@ intercepted! {
         write forget_user(main_key: &PublicKey) -> ForgottenUser;
         write forget_relays_of(main_key: &PublicKey) -> bool;
         read user_records(main_key: &PublicKey) -> UserRecords;
-        read operations_with(text: &str, after: Option<StreamId>, limit: usize) -> Matches<StreamId, StreamId>;
-        read events_with(text: &str, after: Option<EventPosition>, limit: usize) -> Matches<EventMatch, EventPosition>;
+        read streams_with(text: &str, after: Option<StreamId>, limit: usize) -> StreamMatches;
         read idempotency_records_with(text: &str, after: Option<IdempotencyKey>, limit: usize) -> Matches<UnixMillis, IdempotencyKey>;
         write remove_finished_of(ids: Vec<StreamId>) -> Vec<StreamId>;
     }

@@ -130,11 +130,10 @@ impl Erasure {
     }
 }
 
-/// `operations`, `events` or `responses`, whether an open stream was found, and what was searched last, if anything.
+/// `streams` or `responses`, whether an open stream was found, and what was searched last, if anything.
 pub(super) fn write_position(position: ErasurePosition) -> String {
     let (table, last) = match position.after {
-        SearchedUntil::Operation(last) => ("operations", last.map(|stream| stream.to_string())),
-        SearchedUntil::Event(last) => ("events", last.map(|(stream, index)| format!("{stream}:{index}"))),
+        SearchedUntil::Stream(last) => ("streams", last.map(|stream| stream.to_string())),
         SearchedUntil::Record(last) => ("responses", last.map(IdempotencyKey::to_hex)),
     };
     let open = u8::from(position.has_open);
@@ -150,12 +149,7 @@ fn read_position(text: &str) -> Option<ErasurePosition> {
         _ => return None,
     };
     let after = match (table, last) {
-        ("operations", last) => SearchedUntil::Operation(last.map(str::parse::<StreamId>).transpose().ok()?),
-        ("events", None) => SearchedUntil::Event(None),
-        ("events", Some(last)) => {
-            let (stream, index) = last.split_once(':')?;
-            SearchedUntil::Event(Some((stream.parse().ok()?, index.parse().ok()?)))
-        }
+        ("streams", last) => SearchedUntil::Stream(last.map(str::parse::<StreamId>).transpose().ok()?),
         ("responses", None) => SearchedUntil::Record(None),
         // 32 bytes in hex, as a key has.
         ("responses", Some(last)) => SearchedUntil::Record(Some(IdempotencyKey::from_hex(last)?)),
@@ -181,7 +175,7 @@ fn read_position(text: &str) -> Option<ErasurePosition> {
         ("main_key" = String, Path, format = "nostr-public-key", pattern = "^[0-9a-fA-F]{64}$", description = "The user's key: 64 hex characters."),
         (
             "after" = Option<String>, Query,
-            pattern = "^(operations|events|responses):(0|1)(:[0-9a-f-]+(:[0-9]+)?)?$",
+            pattern = "^(streams|responses):(0|1)(:[0-9a-f-]+)?$",
             description = "Continues after this: the `next` of the last response.",
         ),
     ),
@@ -229,10 +223,8 @@ mod tests {
     fn positions_are_read_as_written_and_nothing_else_is() {
         let stream = StreamId::from_bytes([7; 16]);
         for after in [
-            SearchedUntil::Operation(None),
-            SearchedUntil::Operation(Some(stream)),
-            SearchedUntil::Event(None),
-            SearchedUntil::Event(Some((stream, 12))),
+            SearchedUntil::Stream(None),
+            SearchedUntil::Stream(Some(stream)),
             SearchedUntil::Record(None),
             SearchedUntil::Record(Some(IdempotencyKey([0xA5; 32]))),
         ] {
@@ -241,7 +233,7 @@ mod tests {
                 assert_eq!(read_position(&write_position(position)), Some(position));
             }
         }
-        for wrong in ["", "operations", "operations:2", "operations:0:", "events:0:x:1", "responses:1:é", "users:0"] {
+        for wrong in ["", "streams", "streams:2", "streams:0:", "streams:0:x", "responses:1:é", "users:0"] {
             assert_eq!(read_position(wrong), None, "{wrong}");
         }
     }

@@ -1,17 +1,16 @@
 //! `GET /users/{main_key}`
 
+use axum::Json;
 use axum::extract::{RawQuery, State};
-use axum::{Extension, Json};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Serialize;
-use usher_engine::{Engine, ErasurePosition, UserView};
+use usher_engine::{ErasurePosition, UserView};
 use usher_protocol::PublicKey;
 use utoipa::ToSchema;
 
 use super::erase_user;
 use crate::ApiState;
-use crate::middleware::DeadlineExtension;
 use crate::path_parameter::PathParameter;
 use crate::problem::{ErrorCode, Problem};
 
@@ -98,7 +97,7 @@ impl User {
 
 /// Shows what is kept of a user.
 ///
-/// A request searches for about 10 seconds. While `next` is not `null`, continue with it as `after`: lists and totals of
+/// A request searches for about half a second. While `next` is not `null`, continue with it as `after`: lists and totals of
 /// streams and subscriptions are of what each request has searched.
 #[utoipa::path(
     get,
@@ -107,7 +106,7 @@ impl User {
         ("main_key" = String, Path, format = "nostr-public-key", pattern = "^[0-9a-fA-F]{64}$", description = "The user's key: 64 hex characters."),
         (
             "after" = Option<String>, Query,
-            pattern = "^(operations|events|responses):(0|1)(:[0-9a-f-]+(:[0-9]+)?)?$",
+            pattern = "^(streams|responses):(0|1)(:[0-9a-f-]+)?$",
             description = "Continues after this: the `next` of the last response.",
         ),
     ),
@@ -122,10 +121,8 @@ pub(crate) async fn get_user(
     State(state): State<ApiState>,
     PathParameter(text): PathParameter,
     RawQuery(query): RawQuery,
-    Extension(deadline): Extension<DeadlineExtension>,
 ) -> Result<Json<User>, Problem> {
     let (main_key, position) = erase_user::read(text.as_deref(), query.as_deref()).map_err(Problem::invalid)?;
-    deadline.extend(Engine::ERASURE_TIME);
     let after = position.map(|position| position.after);
     let user = User::new(&main_key, state.engine.user(&main_key, after).await?);
     if user.is_empty() && after.is_none() {

@@ -133,7 +133,8 @@ page! {
             description = "Only those that ended before this time, in Unix seconds."),
         ("status" = inline(Option<String>), Query, pattern = "^(approved|declined|timeout|error)$",
             description = "Only those that ended so: `approved`, `declined`, `timeout` or `error`."),
-        ("q" = inline(Option<String>), Query, description = "Only those of this user (`main_key`), or on this stream (`stream_id`)."),
+        ("q" = inline(Option<String>), Query, description = "Only those of this user (`main_key`), or on this stream (`stream_id`). A \
+            request searches 1,000,000 logins: continue while `next` is not `null`."),
         PageQuery<LastLogin>,
     ),
     responses(
