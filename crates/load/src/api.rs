@@ -72,7 +72,6 @@ pub(crate) fn watched_invoices(answer: &http::Answer<'_>) -> Result<usize> {
     Ok(value.context("no number of watched invoices")?.trim().parse()?)
 }
 
-/// Reads the answer to a start call.
 pub(crate) fn started(answer: &http::Answer<'_>) -> Result<(String, String)> {
     let started: Started<'_> = serde_json::from_slice(answer.ok()?).context("not the answer to a start call")?;
     Ok((started.stream_id.to_owned(), started.url.to_owned()))

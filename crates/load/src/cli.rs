@@ -52,8 +52,6 @@ pub(crate) enum Measurement {
     Startup,
     /// Time until a standby has taken over; needs `--postgresql`.
     Takeover,
-    /// How cost grows with open operations, relays and users; not part of `all`.
-    Growth,
 }
 
 impl Measurement {
@@ -62,14 +60,13 @@ impl Measurement {
         match self {
             Self::Logins => &[Engine::Sqlite, Engine::Postgresql, Engine::DistantPostgresql],
             Self::Takeover => &[Engine::Postgresql],
-            Self::Growth => &[Engine::Sqlite],
             _ => &[Engine::Sqlite, Engine::Postgresql],
         }
     }
 
     /// Whether this includes `other`.
     pub(crate) fn includes(self, other: Self) -> bool {
-        self == other || (self == Self::All && other != Self::Growth)
+        self == other || self == Self::All
     }
 }
 
@@ -82,7 +79,7 @@ pub(crate) struct Options {
     /// Where temporary data directories are made, on the disk to measure [default: beside this program].
     #[arg(long, value_name = "FOLDER")]
     pub(crate) data: Option<PathBuf>,
-    /// Users who log in at once.
+    /// Users who log in at once; 10,000 need 20,100 open files for each program.
     #[arg(long, value_delimiter = ',', default_values_t = [50, 200, 1000])]
     pub(crate) users: Vec<usize>,
     /// About how many logins a run consists of; users log in again, each time with another key, until it is reached.
@@ -116,15 +113,9 @@ pub(crate) struct Options {
     /// Simulated delay between the service and a distant PostgreSQL, in each direction, in microseconds.
     #[arg(long, default_value_t = 500)]
     pub(crate) postgresql_latency_us: u64,
-    /// Open operations at which growth is measured.
-    #[arg(long, value_delimiter = ',', default_values_t = [1_000, 10_000, 100_000, 1_000_000])]
-    pub(crate) growth_open: Vec<usize>,
-    /// Relays of the service at which growth is measured; it takes at most 16.
-    #[arg(long, value_delimiter = ',', default_values_t = [1, 4, 16])]
-    pub(crate) growth_relays: Vec<usize>,
-    /// Users who log in at once at which growth is measured; 10,000 need 20,100 open files for each program.
-    #[arg(long, value_delimiter = ',', default_values_t = [1, 10, 100, 1_000, 10_000])]
-    pub(crate) growth_users: Vec<usize>,
+    /// Relays of the service, of which the users' wallets are at the first; it takes at most 16.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) service_relays: usize,
     /// Open operations for memory, start-up and take-over.
     #[arg(long, default_value_t = 100_000)]
     pub(crate) operations: usize,

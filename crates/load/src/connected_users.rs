@@ -63,7 +63,6 @@ pub(crate) struct Outcome {
     first_loss: Option<anyhow::Error>,
 }
 
-/// What users do.
 pub(crate) trait Round: Clone + Send + 'static {
     const NAME: &'static str;
 

@@ -62,17 +62,12 @@ impl Tool {
 
     /// As [`fixture`](Self::fixture), with these environment variables for the service.
     pub(crate) async fn fixture_with(&self, latency: Duration, variables: &[(&'static str, &str)]) -> Result<Fixture> {
-        self.set(Relay::start(latency).await?, None, variables).await
-    }
-
-    /// As [`fixture`](Self::fixture), with so many relays.
-    pub(crate) async fn fixture_with_relays(&self, latency: Duration, count: usize) -> Result<Fixture> {
-        self.set(Relay::start_many(latency, count).await?, None, &[]).await
+        self.set(self.relay(latency).await?, None, variables).await
     }
 
     /// As [`fixture`](Self::fixture), with a Lightning backend for the service.
     pub(crate) async fn fixture_with_lightning(&self, latency: Duration) -> Result<Fixture> {
-        let relay = Relay::start(latency).await?;
+        let relay = self.relay(latency).await?;
         let lightning = Lightning::start(relay.url()).await?;
         let url = lightning.url().to_owned();
         let variables = [
@@ -81,6 +76,10 @@ impl Tool {
             ("SERVICE__WALLET__NWC__URL", &*url),
         ];
         self.set(relay, Some(lightning), &variables).await
+    }
+
+    async fn relay(&self, latency: Duration) -> Result<Relay> {
+        Relay::start(latency, self.options.service_relays).await
     }
 
     async fn set(

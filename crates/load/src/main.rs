@@ -125,7 +125,6 @@ async fn measure_one(tool: &Tool, what: Measurement) -> Result<Vec<Row>> {
         Measurement::Memory => measure::memory::measure(tool).await,
         Measurement::Startup => measure::startup::measure(tool).await,
         Measurement::Takeover => measure::takeover::measure(tool).await,
-        Measurement::Growth => measure::growth::measure(tool).await,
     }
 }
 

@@ -17,12 +17,8 @@ pub(crate) struct Relay {
 }
 
 impl Relay {
-    /// Starts one that delays everything by `latency` in each direction.
-    pub(crate) async fn start(latency: Duration) -> Result<Self> {
-        Self::start_many(latency, 1).await
-    }
-
-    pub(crate) async fn start_many(latency: Duration, count: usize) -> Result<Self> {
+    /// Starts so many that delay everything by `latency` in each direction.
+    pub(crate) async fn start(latency: Duration, count: usize) -> Result<Self> {
         let this = std::env::current_exe().context("this program has no path")?;
         let mut child = Command::new(this)
             .args(["--relays", &count.to_string(), "--relay-latency-ms", &latency.as_millis().to_string()])

@@ -17,7 +17,6 @@ pub(crate) struct Row {
     pub(crate) value: f64,
     /// Calls or logins that failed or got no answer.
     pub(crate) lost: usize,
-    /// What is aimed at.
     pub(crate) aim: &'static str,
     pub(crate) p50_ms: Option<f64>,
     pub(crate) p99_ms: Option<f64>,

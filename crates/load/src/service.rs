@@ -169,7 +169,6 @@ impl Service {
         Ok(begun.elapsed())
     }
 
-    /// Kills it, as a crash does.
     pub(crate) async fn kill(&mut self) -> Result<()> {
         Ok(self.child.kill().await?)
     }

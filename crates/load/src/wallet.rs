@@ -35,12 +35,10 @@ impl Identity {
         Ok(Self { keys, service, conversation })
     }
 
-    /// The key, in hexadecimal.
     pub(crate) fn main_key(&self) -> String {
         self.keys.public_key().to_hex()
     }
 
-    /// The event that answers a handshake URL.
     pub(crate) fn handshake(&self, token: String, relay: &str) -> Result<Event> {
         self.seal(&WalletMessage::KeyHandshake(KeyHandshake {
             token,

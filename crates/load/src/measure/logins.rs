@@ -20,7 +20,7 @@ const PERSON_MS: std::ops::Range<u64> = 1_000..3_000;
 const MESSAGES: u32 = 3;
 
 #[derive(Clone)]
-pub(crate) struct Conditions {
+struct Conditions {
     users: usize,
     rounds: usize,
     latency: Duration,
@@ -37,16 +37,15 @@ pub(crate) async fn measure(tool: &Tool) -> Result<Vec<Row>> {
             // People make a round last four seconds; three rounds of them are enough.
             let rounds = (tool.options.logins / users.max(1)).clamp(1, if people { 3 } else { usize::MAX });
             let conditions = Conditions { users, rounds, latency, people, relay: String::new() };
-            let under = conditions.to_string();
-            Tool::say(&format!("logins: {under}"));
-            rows.push(log_in(&tool.fixture(latency).await?, conditions, under).await?);
+            rows.push(log_in(&tool.fixture(latency).await?, conditions).await?);
         }
     }
     Ok(rows)
 }
 
-/// Logs users in at this service.
-pub(crate) async fn log_in(fixture: &Fixture, mut conditions: Conditions, under: String) -> Result<Row> {
+async fn log_in(fixture: &Fixture, mut conditions: Conditions) -> Result<Row> {
+    let under = conditions.to_string();
+    Tool::say(&format!("logins: {under}"));
     fixture.relay.url().clone_into(&mut conditions.relay);
     let users = connect_users(fixture, conditions.users, conditions.rounds).await?;
     let meter = fixture.meter()?;
@@ -63,12 +62,6 @@ pub(crate) async fn log_in(fixture: &Fixture, mut conditions: Conditions, under:
 }
 
 impl Conditions {
-    /// So many users at once, without latency and thinking, who log in about `logins` times together.
-    pub(crate) fn at_once(users: usize, logins: usize) -> Self {
-        let rounds = logins.div_ceil(users.max(1));
-        Self { users, rounds, latency: Duration::ZERO, people: false, relay: String::new() }
-    }
-
     /// Time of a login that is simulated, but for the people.
     fn delays(&self) -> Duration {
         self.latency * 2 * MESSAGES

@@ -1,7 +1,6 @@
 //! What is measured.
 
 pub(crate) mod event_delivery;
-pub(crate) mod growth;
 pub(crate) mod logins;
 pub(crate) mod memory;
 pub(crate) mod payments;
