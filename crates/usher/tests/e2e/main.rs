@@ -28,7 +28,6 @@ mod page_states;
 mod payments;
 mod readers_across_restarts;
 mod relays;
-mod runtime_changes;
 mod store_copy;
 mod tickets;
 mod user_erasure;

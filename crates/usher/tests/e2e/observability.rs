@@ -8,7 +8,7 @@ use usher_sandbox::lightning::{LightningNetwork, NwcService};
 use usher_sandbox::relay::EmbeddedRelay;
 use usher_sandbox::wallet::{Identity, Policy, Wallet, WalletOptions};
 
-use crate::harness::{Api, LONG, TestUsher, User, introduce, python};
+use crate::harness::{Api, LONG, TestUsher, User, introduce};
 
 /// `GET /metrics`, parsed by the client library of Prometheus.
 struct Metrics {
@@ -32,7 +32,8 @@ struct Sample {
 impl Metrics {
     async fn read(api: &Api) -> Self {
         let text = api.get("/metrics").await.expect("metrics").as_str().expect("text").to_owned();
-        let families = serde_json::from_value(python("independent_metrics.py", &text)).expect("families");
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/e2e/independent_metrics.py");
+        let families = serde_json::from_value(usher_testing::run_python(script, &text)).expect("families");
         Self { families, text }
     }
 

@@ -6,10 +6,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use usher_protocol::{Keys, PublicKey};
 use usher_sandbox::relay::EmbeddedRelay;
-use usher_sandbox::wallet::Policy;
 use usher_testing::{Browser, Library, RelyingParty};
 
-use crate::harness::{EXTENSION_BUTTON, LONG, TestUsher, has, is_for_everybody, shows, text, wallet_for};
+use crate::harness::{EXTENSION_BUTTON, TestUsher, has, is_for_everybody, shows};
 
 const SECRET: &str = "app-secret-app-secret-app-secret-app";
 
@@ -163,26 +162,6 @@ async fn public_app_logs_a_user_in_and_out() {
     fixture.browser.open(&format!("{}/login?prompt=none", fixture.app.address)).await;
     fixture.browser.until("document.querySelector('#failed') !== null").await;
     assert_eq!(fixture.app.result()["error"], "login_required");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn user_with_a_wallet_logs_in_across_crashes() {
-    let mut fixture = Fixture::start(Library::OpenidClient, json!({})).await;
-    let wallet = wallet_for(Policy::silent()).await;
-    fixture.user = wallet.main_key();
-    fixture.open_login().await;
-    fixture.browser.until(&has(".qr")).await;
-    fixture.usher.restart().await;
-    let url = text(&mut fixture.browser, "document.querySelector('a.button').href").await;
-    wallet.open(&url.parse().unwrap(), LONG).await.unwrap();
-    let request = wallet.next_request(LONG).await.expect("the challenge comes by itself");
-    fixture.usher.restart().await;
-    wallet.approve(&request).unwrap();
-    fixture.browser.until(&has("button[value=allow]")).await;
-    fixture.usher.restart().await;
-    fixture.agree().await;
-    let result = fixture.done().await;
-    assert_eq!(result["claims"]["amr"], json!(["wallet"]));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

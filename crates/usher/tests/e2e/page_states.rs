@@ -6,14 +6,13 @@ mod look;
 mod test_mode;
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use usher_mint::{Mint, MintOptions};
 use usher_protocol::Keys;
 use usher_sandbox::lightning::{ErrorCode, LightningNetwork, Method};
 use usher_sandbox::wallet::{Policy, Wallet};
 use usher_testing::lightning::{CallBehaviour, FaultyNwcService};
 use usher_testing::relay::{Quirks, QuirkyRelay};
-use usher_testing::{Browser, PriceResponse, PriceServer, TcpServer};
+use usher_testing::{Browser, WebResponse, WebServer};
 
 use self::look::Look;
 use crate::harness::{Api, EXTENSION_BUTTON, LONG, TestUsher, has, is_for_everybody, until, wallet_for};
@@ -30,10 +29,10 @@ struct Fixture {
     api: Api,
     network: LightningNetwork,
     /// An app without pages: the page that leads to it stays.
-    app: TcpServer,
+    app: WebServer,
     _relay: QuirkyRelay,
     wallet: FaultyNwcService,
-    _prices: PriceServer,
+    _prices: WebServer,
 }
 
 impl Fixture {
@@ -43,12 +42,12 @@ impl Fixture {
         let shop = network.open_account("shop", 1_000_000);
         let wallet = FaultyNwcService::start(&shop, &[relay.url()]).await;
         wallet.ready(LONG).await.expect("the wallet listens");
-        let app = server(b"HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n".to_vec()).await;
+        let app = WebServer::saying(WebResponse::Bytes(b"HTTP/1.1 204 No Content\r\n\r\n".to_vec())).await;
         let client = json!([{
-            "id": "shop", "name": "Corner Shop", "redirect_uris": [format!("http://{}/callback", app.address())],
+            "id": "shop", "name": "Corner Shop", "redirect_uris": [app.url("/callback")],
             "public": true,
         }]);
-        let prices = PriceServer::start(PriceResponse::json("{\"EUR\":62500}")).await;
+        let prices = WebServer::saying(WebResponse::json("{\"EUR\":62500}")).await;
         let usher = TestUsher::builder()
             .relays(&[relay.url()])
             .nwc(wallet.url())
@@ -57,7 +56,7 @@ impl Fixture {
             .set("RATES__SOURCES", json!([{"url": prices.url("/"), "pointer": "/EUR"}]).to_string())
             .set("RATES__CURRENCIES", "EUR")
             .set("PAGES__SHOW_CURRENCY", "EUR")
-            .set("PAGES__RETURN_URLS", format!("http://{}/app", app.address()))
+            .set("PAGES__RETURN_URLS", app.url("/app"))
             .set("OIDC__CLIENTS", client)
             .start()
             .await;
@@ -75,7 +74,7 @@ impl Fixture {
 
     /// An address of the app.
     fn return_url(&self) -> String {
-        format!("http://{}/app", self.app.address())
+        self.app.url("/app")
     }
 
     async fn pay(&self, browser: &mut Browser) {
@@ -92,19 +91,6 @@ impl Fixture {
         });
         self.post("/payments/single", &body).await
     }
-}
-
-/// Responds to every request with these bytes.
-async fn server(response: Vec<u8>) -> TcpServer {
-    TcpServer::start(move |mut stream| {
-        let response = response.clone();
-        async move {
-            if stream.read(&mut [0; 4096]).await.is_ok_and(|read| read > 0) {
-                let _ = stream.write_all(&response).await;
-            }
-        }
-    })
-    .await
 }
 
 struct Started {
@@ -319,8 +305,7 @@ async fn openid(look: &Look, fixture: &Fixture) {
          code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&redirect_uri=",
         fixture.api.base
     );
-    let app = fixture.app.address();
-    let to_app = format!("{authorize}http%3A%2F%2F127.0.0.1%3A{}%2Fcallback", app.port());
+    let to_app = format!("{authorize}http%3A%2F%2F127.0.0.1%3A{}%2Fcallback", fixture.app.port());
     browser.open(&to_app).await;
     browser.click("#extension:not([hidden]) button").await;
     look.when(&mut browser, &has("button[value=allow]"), "consent").await;
@@ -341,7 +326,7 @@ async fn openid(look: &Look, fixture: &Fixture) {
     browser.click("button[value=deny]").await;
     browser.until(&has("meta[http-equiv=refresh]")).await;
     look.at(&mut browser, "consent-denied", false).await;
-    browser.until_requested(&format!("http://{app}/callback?error=access_denied")).await;
+    browser.until_requested(&fixture.app.url("/callback?error=access_denied")).await;
 }
 
 /// Around the console's own program.
@@ -446,11 +431,11 @@ async fn picture_of_the_profile_is_inside_the_page() {
     browser.until("document.readyState === 'complete'").await;
     let picture = browser.screenshot().await;
     let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", picture.len());
-    let server = server([head.as_bytes(), &picture].concat()).await;
+    let server = WebServer::saying(WebResponse::Bytes([head.as_bytes(), &picture].concat())).await;
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let service = async |allow_private: bool| {
         let builder = TestUsher::builder().relays(&[relay.url()]).set("PROFILE__DISPLAY_NAME", "Bar Seven");
-        let builder = builder.set("PROFILE__PICTURE", format!("http://{}/logo.png", server.address()));
+        let builder = builder.set("PROFILE__PICTURE", server.url("/logo.png"));
         builder.set("NOSTR__ALLOW_PRIVATE_RELAYS", allow_private).start().await
     };
 

@@ -16,7 +16,6 @@ use usher_testing::soak;
 
 use crate::harness::{Api, App, CallError, Event, HandmadeWallet, LONG, Reply, Sse, TestTasks, TestUsher, until};
 
-/// What a reader has seen.
 #[derive(Clone, Default)]
 struct Seen(Arc<Mutex<Vec<Event>>>);
 

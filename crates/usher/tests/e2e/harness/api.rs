@@ -48,7 +48,6 @@ pub(crate) struct Page {
     pub(crate) done: bool,
 }
 
-/// A handshake that has started.
 #[derive(Clone, Debug)]
 pub(crate) struct Handshake {
     pub(crate) stream: String,

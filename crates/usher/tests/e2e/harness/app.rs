@@ -108,7 +108,6 @@ impl App {
         self.until(&format!("{count} events of {stream}"), |app| app.accepted(stream).len() >= count).await;
     }
 
-    /// Waits until this is so.
     pub(crate) async fn until(&self, what: &str, so: impl Fn(&Self) -> bool) {
         let waiting = async {
             loop {

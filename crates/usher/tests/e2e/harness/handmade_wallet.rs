@@ -64,7 +64,6 @@ impl HandmadeWallet {
         }
     }
 
-    /// The challenge in an event, if it is one for this key.
     fn read_challenge(&self, event: &Event) -> Option<String> {
         if event.kind.as_u16() != kind::AUTH_CHALLENGE {
             return None;

@@ -30,7 +30,6 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
-    /// Uses these relays.
     pub(crate) fn relays(self, urls: &[&str]) -> Self {
         self.set("NOSTR__RELAYS", urls.join(","))
     }
@@ -40,13 +39,11 @@ impl Builder {
         self.set("WALLET__LN_BACKEND", "nwc").set("WALLET__NETWORK", "regtest").set("WALLET__NWC__URL", url)
     }
 
-    /// Sets `SERVICE__<name>`.
     pub(crate) fn set(mut self, name: &str, value: impl ToString) -> Self {
         self.variables.insert(format!("SERVICE__{name}"), value.to_string());
         self
     }
 
-    /// Logs this much (`RUST_LOG`).
     pub(crate) fn log_level(mut self, filter: &str) -> Self {
         self.variables.insert("RUST_LOG".to_owned(), filter.to_owned());
         self

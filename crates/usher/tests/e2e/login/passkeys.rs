@@ -11,7 +11,6 @@ use crate::harness::{Builder, TestUsher, has, is_for_everybody, state_is, text, 
 
 const BEGIN: &str = "#with-passkey:not([hidden]) #passkey-begin";
 const RETURN_URL: &str = "http://127.0.0.1:9/app/done";
-/// The offer of a recovery file, after the login.
 const OFFER: &str = "#recovery:not([hidden])";
 
 /// What can be pressed.

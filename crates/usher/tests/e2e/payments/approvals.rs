@@ -5,23 +5,17 @@ use serde_json::{Value, json};
 use usher_sandbox::lightning::Method;
 
 use super::fixture::{Fixture, invoice};
-use crate::harness::{Api, refusal, statuses};
+use crate::harness::{refusal, statuses};
 
 /// What is above this needs an approval, with a fee of five percent.
 const LIMIT: u64 = 10_500;
 
-/// A service with this limit, the interface as the app has it, and as the approver has it.
-async fn stage() -> (Fixture, Api, Api) {
-    let fixture = Fixture::open_with(|builder| builder.set("WALLET__APPROVAL_ABOVE_MILLISATS", LIMIT)).await;
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_payment_above_the_limit_leaves_once_after_somebody_else_approves() {
+    let mut fixture = Fixture::open_with(|builder| builder.set("WALLET__APPROVAL_ABOVE_MILLISATS", LIMIT)).await;
     let key = async |scopes: Value| fixture.api_with(json!({ "name": "test", "scopes": scopes })).await;
     let app = key(json!(["payments:send", "payments:receive", "events:read"])).await;
     let approver = key(json!(["approvals"])).await;
-    (fixture, app, approver)
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_payment_above_the_limit_leaves_once_after_somebody_else_approves() {
-    let (mut fixture, app, approver) = stage().await;
     let (api, payee) = (fixture.api(), fixture.payee());
     let small = fixture.pay(&invoice(&payee, 10_000)).await;
     assert_eq!(statuses(&api.finished(&small).await), ["paid"], "exactly the limit is not above it");
@@ -52,19 +46,4 @@ async fn a_payment_above_the_limit_leaves_once_after_somebody_else_approves() {
     assert_eq!(fixture.wallet.metrics().calls(Method::PayInvoice), 2);
     assert_eq!(api.metric("usher_payments_waiting_for_approval").await, 0);
     fixture.usher.says(&["audit", "verify"]).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn killed_before_the_wallet_is_asked_an_approved_payment_is_paid_once() {
-    for point in ["before-prepare-payment", "before-pay", "after-pay"] {
-        let (mut fixture, app, approver) = stage().await;
-        fixture.crash_to_stand_at(point).await;
-        let payee = fixture.payee();
-        let bill = invoice(&payee, 20_000);
-        let stream = app.start("/invoices/pay", &json!({ "invoice": bill.as_str() })).await;
-        approver.post(&format!("/approvals/{stream}"), &json!({ "decision": "approve" })).await.unwrap();
-        fixture.killed_there().await;
-        fixture.are_paid_once(&[(stream, bill)]).await;
-        assert_eq!(payee.balance(), 20_000, "{point}");
-    }
 }

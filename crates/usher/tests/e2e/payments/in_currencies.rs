@@ -1,16 +1,15 @@
 //! Prices in currencies: the real program reads rates from real servers, some of which lie.
 
 use serde_json::{Value, json};
-use usher_testing::{Browser, PriceResponse, PriceServer};
+use usher_testing::{Browser, WebResponse, WebServer};
 
 use super::fixture::{Fixture, invoice_on};
 use crate::harness::{now, shows, state_is, stream_of, until};
 
-fn price(price: &str) -> PriceResponse {
-    PriceResponse::json(&format!("{{\"data\":{{\"EUR\":{price}}}}}"))
+fn price(price: &str) -> WebResponse {
+    WebResponse::json(format!("{{\"data\":{{\"EUR\":{price}}}}}"))
 }
 
-/// Until the service has this rate.
 async fn until_rate(fixture: &Fixture, expected: &str) {
     until(expected, async || {
         let rate = fixture.api().get("/rates/eur").await.ok()?;
@@ -24,9 +23,9 @@ async fn price_is_on_the_page_and_a_repeated_request_is_not_priced_anew() {
     // One of the sources lies.
     let mut sources = Vec::new();
     for said in ["62500", "\"62500.00\"", "1"] {
-        sources.push(PriceServer::start(price(said)).await);
+        sources.push(WebServer::saying(price(said)).await);
     }
-    let source = |server: &PriceServer| json!({"url": server.url("/{currency}"), "pointer": "/data/{CURRENCY}"});
+    let source = |server: &WebServer| json!({"url": server.url("/{currency}"), "pointer": "/data/{CURRENCY}"});
     let listed = Value::from(sources.iter().map(source).collect::<Vec<_>>());
     let mut fixture = Fixture::open_with(|builder| {
         let builder = builder.set("RATES__SOURCES", listed.to_string()).set("RATES__CURRENCIES", "EUR");

@@ -10,11 +10,10 @@ use nostr::{Event, JsonUtil as _, Kind, UnsignedEvent};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sha2::Sha256;
-use tokio::io::AsyncWriteExt as _;
 use usher_protocol::Keys;
 use usher_protocol::keys::npub;
 use usher_testing::relay::QuirkyRelay;
-use usher_testing::{Request, TcpServer, read_request};
+use usher_testing::{Request, WebResponse, WebServer};
 
 use super::fixture::{Fixture, invoice};
 use crate::harness::{statuses, until};
@@ -25,7 +24,7 @@ const CONSOLE: &str = "http://localhost:9/console";
 
 /// A server that records what is posted, and accepts it unless it is broken.
 struct Inbox {
-    server: TcpServer,
+    server: WebServer,
     accepted: Arc<Mutex<Vec<Request>>>,
     is_broken: Arc<AtomicBool>,
 }
@@ -34,28 +33,19 @@ impl Inbox {
     async fn start() -> Self {
         let (accepted, is_broken) = (Arc::<Mutex<Vec<Request>>>::default(), Arc::<AtomicBool>::default());
         let (requests, broken) = (Arc::clone(&accepted), Arc::clone(&is_broken));
-        let server = TcpServer::start(move |mut socket| {
-            let (requests, broken) = (Arc::clone(&requests), Arc::clone(&broken));
-            async move {
-                while let Some(request) = read_request(&mut socket).await {
-                    // A redirect to an inner address is not followed.
-                    let (status, location) = match broken.load(Ordering::SeqCst) {
-                        true => ("307 Temporary Redirect", "Location: http://127.0.0.1:1/\r\n"),
-                        false => ("200 OK", ""),
-                    };
-                    if status == "200 OK" {
-                        requests.lock().push(request);
-                    }
-                    let response = format!("HTTP/1.1 {status}\r\n{location}Content-Length: 0\r\n\r\n");
-                    let _ = socket.write_all(response.as_bytes()).await;
-                }
+        let server = WebServer::start(move |request| {
+            if broken.load(Ordering::SeqCst) {
+                // A redirect to an inner address is not followed.
+                return WebResponse::new(307, "location: http://127.0.0.1:1/\r\n", "");
             }
+            requests.lock().push(request.clone());
+            WebResponse::new(200, "", "")
         });
         Self { server: server.await, accepted, is_broken }
     }
 
     fn url(&self) -> String {
-        format!("http://{}/hunter3", self.server.address())
+        self.server.url("/hunter3")
     }
 
     fn requests(&self) -> Vec<Request> {

@@ -16,7 +16,6 @@ async fn order(fixture: &Fixture, secs: u64) -> Value {
     })
 }
 
-/// The stream and the page.
 fn stream_and_page(started: &Value) -> (String, String) {
     (stream_of(started), started["page_url"].as_str().unwrap().to_owned())
 }

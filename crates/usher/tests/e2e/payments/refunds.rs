@@ -2,11 +2,10 @@
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use usher_protocol::bolt11::Invoice;
 use usher_sandbox::lightning::Account;
 use usher_sandbox::wallet::{Policy, Wallet};
-use usher_testing::{Browser, TcpServer};
+use usher_testing::{Browser, WebResponse, WebServer};
 
 use super::fixture::{Fixture, invoice};
 use crate::harness::{LONG, is_for_everybody, shows, state_is, statuses, stream_of, until};
@@ -175,31 +174,20 @@ async fn the_payer_names_an_invoice_on_the_page() {
 }
 
 /// The server of `bob@127.0.0.1:port`, whose money goes to this account.
-async fn lightning_address(payee: &Account) -> (TcpServer, String) {
+async fn lightning_address(payee: &Account) -> (WebServer, String) {
     let payee = payee.clone();
-    let server = TcpServer::start(move |mut stream| {
-        let payee = payee.clone();
-        async move {
-            let mut head = [0; 4096];
-            let read = stream.read(&mut head).await.unwrap();
-            let head = String::from_utf8_lossy(&head[..read]).into_owned();
-            let port = stream.local_addr().unwrap().port();
-            let body = match head.split("amount=").nth(1) {
-                None => json!({
-                    "tag": "payRequest", "callback": format!("http://127.0.0.1:{port}/pay"), "minSendable": 1_000,
-                    "maxSendable": 1_000_000, "metadata": "[]",
-                }),
-                Some(amount) => {
-                    let amount = amount.split(' ').next().unwrap().parse().unwrap();
-                    json!({ "pr": invoice(&payee, amount).as_str(), "routes": [] })
-                }
-            };
-            let response = format!("HTTP/1.0 200 OK\r\n\r\n{body}");
-            stream.write_all(response.as_bytes()).await.unwrap();
+    let server = WebServer::start(move |request| match request.path().split_once("amount=") {
+        None => WebResponse::json(json!({
+            "tag": "payRequest", "callback": format!("http://{}/pay", request.headers["host"]), "minSendable": 1_000,
+            "maxSendable": 1_000_000, "metadata": "[]",
+        })),
+        Some((_, amount)) => {
+            let invoice = invoice(&payee, amount.parse().unwrap());
+            WebResponse::json(json!({ "pr": invoice.as_str(), "routes": [] }))
         }
     });
     let server = server.await;
-    let address = format!("bob@127.0.0.1:{}", server.port());
+    let address = format!("bob@{}", server.name());
     (server, address)
 }
 

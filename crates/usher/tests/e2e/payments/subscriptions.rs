@@ -83,17 +83,6 @@ async fn payments_are_checked_against_it_counted_and_complete_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_service_charges_by_itself_once_for_each_date_across_crashes() {
-    let mut fixture = Fixture::open().await;
-    let user = fixture.user(Policy { auto_pay: true, ..Policy::silent() }).await;
-    let id = agreed(&fixture, &user, &charged(&user, 200, 3), &Agreement::default()).await;
-    fixture.crash().await;
-    fixture.api().at_least("subscriptions", 3).await;
-    fixture.crash().await;
-    is_charged(&fixture, &id, 3).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_kill_while_a_date_is_charged_charges_it_once() {
     for point in ["before-make-invoice", "after-make-invoice", "settled", "before-look-up-invoice"] {
         let mut fixture = Fixture::open().await;

@@ -8,7 +8,6 @@ use usher_sandbox::relay::EmbeddedRelay;
 
 use crate::harness::{Builder, CallError, TestUsher};
 
-/// The unit of the tickets.
 pub(super) const UNIT: &str = "multi";
 
 pub(super) const AUTH: &str = "token-of-the-mint-s3cret";
