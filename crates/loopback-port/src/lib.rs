@@ -56,39 +56,3 @@ fn reserve(address: IpAddr) -> io::Result<(Socket, u16)> {
     }
     Err(last)
 }
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-    use std::net::TcpStream;
-
-    use super::*;
-
-    #[test]
-    fn each_port_is_given_once() {
-        let ports: BTreeSet<u16> = (0..100).map(|_| free().unwrap()).collect();
-        assert_eq!(ports.len(), 100);
-        assert!(ports.iter().all(|port| (FIRST..FIRST + COUNT).contains(port)));
-    }
-
-    #[test]
-    fn reserved_port_refuses_connections_and_can_be_listened_on_again_and_again() {
-        let port = free().unwrap();
-        let bound_alone = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        assert_eq!(bound_alone.bind(&address.into()).unwrap_err().kind(), io::ErrorKind::AddrInUse);
-        for _ in 0..2 {
-            assert_eq!(TcpStream::connect(address).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
-            let listener = TcpListener::bind(address).unwrap();
-            let (_client, _server) = (TcpStream::connect(address).unwrap(), listener.accept().unwrap());
-            TcpListener::bind(address).unwrap_err();
-        }
-    }
-
-    #[test]
-    fn listener_listens_and_other_machines_have_none() {
-        let first = listener([127, 0, 0, 1].into()).unwrap();
-        TcpStream::connect(first.local_addr().unwrap()).unwrap();
-        listener([192, 0, 2, 1].into()).unwrap_err();
-    }
-}

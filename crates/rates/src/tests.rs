@@ -10,7 +10,7 @@ use usher_engine::UnixMillis;
 use usher_engine::ports::{CurrencyCode, ExchangeRates as _};
 use usher_http_client::tls_config;
 use usher_testing::ports::{ManualClock, in_time};
-use usher_testing::{PriceResponse, PriceServer};
+use usher_testing::{WebResponse, WebServer};
 
 use crate::{MedianRates, RateOptions, RateSource};
 
@@ -21,7 +21,7 @@ fn code(code: &str) -> CurrencyCode {
     CurrencyCode::parse(code).unwrap()
 }
 
-fn source(server: &PriceServer) -> RateSource {
+fn source(server: &WebServer) -> RateSource {
     RateSource::new(&server.url("/price?in={CURRENCY}&key=s3cret"), "/price").unwrap()
 }
 
@@ -36,7 +36,7 @@ fn options(sources: Vec<RateSource>, currencies: &[&str]) -> RateOptions {
 }
 
 /// Rates of these servers in euros, read once.
-async fn read(servers: &[&PriceServer]) -> (MedianRates, Arc<ManualClock>) {
+async fn read(servers: &[&WebServer]) -> (MedianRates, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::at(NOW));
     let sources = servers.iter().map(|server| source(server)).collect();
     let rates = MedianRates::new(options(sources, &["EUR"]), clock.clone());
@@ -50,13 +50,13 @@ fn rate(rates: &MedianRates) -> Result<String, String> {
     Ok(rate.value.to_string())
 }
 
-fn price(price: &str) -> PriceResponse {
-    PriceResponse::json(&format!("{{\"price\":{price}}}"))
+fn price(price: &str) -> WebResponse {
+    WebResponse::json(format!("{{\"price\":{price}}}"))
 }
 
 #[tokio::test]
 async fn rate_is_the_median_and_liars_are_left_out() {
-    let at = |text: &str| PriceServer::start(price(text));
+    let at = |text: &str| WebServer::saying(price(text));
     let (honest, string, liar) = (at("64000.5").await, at("\"64100.5\"").await, at("1").await);
     let (rates, _) = read(&[&honest, &liar, &string]).await;
     let found = rates.rate(code("EUR")).unwrap();
@@ -69,9 +69,9 @@ async fn rate_is_the_median_and_liars_are_left_out() {
 
 #[tokio::test]
 async fn prices_are_used_for_ten_minutes() {
-    let server = PriceServer::start(price("64000")).await;
+    let server = WebServer::saying(price("64000")).await;
     let (rates, clock) = read(&[&server]).await;
-    server.says(PriceResponse::status(500));
+    server.says(WebResponse::new(500, "", ""));
     clock.turn(9 * MINUTE);
     rates.read().await;
     assert_eq!(rate(&rates), Ok("64000".to_owned()));
@@ -93,18 +93,18 @@ async fn prices_are_used_for_ten_minutes() {
 
 #[tokio::test]
 async fn what_is_no_price_is_not_used_and_does_not_leak() {
-    let server = PriceServer::start(price("64000")).await;
+    let server = WebServer::saying(price("64000")).await;
     let (rates, _) = read(&[&server]).await;
     for (response, failure) in [
         (price("-64000"), "not more than zero"),
         (price("1e99"), "more digits than any price"),
         (price("\"s3cret\""), "not a number"),
-        (PriceResponse::json("<html>s3cret"), "not JSON"),
-        (PriceResponse::json(&format!("{{\"price\":64001,\"more\":\"{}\"}}", "x".repeat(300_000))), "too large"),
-        (PriceResponse::status(429), "status 429"),
-        (PriceResponse::redirect(&server.url("/elsewhere")), "redirects"),
-        (PriceResponse::BreakOff, "broke off"),
-        (PriceResponse::Close, ""),
+        (WebResponse::json("<html>s3cret"), "not JSON"),
+        (WebResponse::json(format!("{{\"price\":64001,\"more\":\"{}\"}}", "x".repeat(300_000))), "too large"),
+        (WebResponse::new(429, "", ""), "status 429"),
+        (WebResponse::redirect(&server.url("/elsewhere")), "redirects"),
+        (WebResponse::Bytes(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"price\":64001}".to_vec()), "broke off"),
+        (WebResponse::Bytes(Vec::new()), ""),
     ] {
         server.says(response);
         rates.read().await;
@@ -130,7 +130,9 @@ async fn until(clock: &ManualClock, step: Duration, is_so: impl Fn() -> bool) {
 
 #[tokio::test]
 async fn sources_are_read_again_and_again_and_a_slow_one_holds_up_no_other() {
-    let (quick, slow) = (PriceServer::start(price("64000")).await, PriceServer::start(PriceResponse::Endless).await);
+    let begun = "HTTP/1.1 200 OK\r\n\r\n{\"price\":64001".to_owned();
+    let drips = WebResponse::Endless(begun, " ".to_owned(), Duration::from_millis(100));
+    let (quick, slow) = (WebServer::saying(price("64000")).await, WebServer::saying(drips).await);
     let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
     let clock = Arc::new(ManualClock::at(NOW));
     let sources = vec![source(&slow), source(&quick)];
@@ -152,7 +154,7 @@ async fn sources_are_read_again_and_again_and_a_slow_one_holds_up_no_other() {
 
 #[tokio::test]
 async fn document_with_several_currencies_is_fetched_once() {
-    let server = PriceServer::start(PriceResponse::json("{\"EUR\":64000,\"USD\":70000}")).await;
+    let server = WebServer::saying(WebResponse::json("{\"EUR\":64000,\"USD\":70000}")).await;
     let source = RateSource::new(&server.url("/all"), "/{CURRENCY}").unwrap();
     let rates = MedianRates::new(options(vec![source], &["EUR", "USD", "CHF"]), Arc::new(ManualClock::at(NOW)));
     rates.read().await;

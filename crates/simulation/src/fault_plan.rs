@@ -24,7 +24,6 @@ pub(crate) enum Workload {
     Clocks,
     /// The service, or the receiver of webhooks, is down for days.
     Days,
-    /// A year goes by.
     Years,
 }
 
@@ -43,7 +42,6 @@ pub(crate) struct FaultPlan {
     pub(crate) kills: u64,
     /// The percentage of kills at a critical instant rather than at a random time.
     pub(crate) kills_at_instants: u32,
-    /// Orderly restarts.
     pub(crate) restarts: u64,
     /// For how long the service is down, in milliseconds.
     pub(crate) down: Range<u64>,

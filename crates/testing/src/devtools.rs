@@ -49,7 +49,6 @@ impl Connection {
         }
     }
 
-    /// Waits for the next event, and keeps it.
     pub(crate) async fn next_event(&mut self) {
         let event = self.next().await;
         self.events.push(event);

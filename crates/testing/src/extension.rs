@@ -26,7 +26,6 @@ impl Browser {
     }
 }
 
-/// The script of an extension with this secret key.
 pub(crate) fn extension(secret_key: &str) -> String {
     let library = installed("nostr-tools").join("node_modules/nostr-tools/lib/nostr.bundle.js");
     let library = std::fs::read_to_string(library).unwrap();

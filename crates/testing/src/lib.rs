@@ -4,7 +4,7 @@
 //! - [`ports`] (feature `ports`): one fake of each port of the engine.
 //! - `relay`, `lightning` and `mint` (feature `peers`): relays, Lightning wallets and mints that misbehave; [`proxy`]: a
 //!   network that does.
-//! - A [server](TcpServer) that does with each connection what a test says, and a [server of prices](PriceServer).
+//! - A [server](TcpServer) that does with each connection what a test says, and a [web server](WebServer) with its responses.
 //! - [How often](soak) tests repeat what they repeat.
 //! - Programs of others that tests drive:
 //!
@@ -44,7 +44,6 @@ mod oidc_provider;
 #[cfg(feature = "ports")]
 pub mod ports;
 mod postgres_server;
-mod price_server;
 mod program;
 pub mod proxy;
 #[cfg(feature = "peers")]
@@ -54,6 +53,7 @@ mod remote_signer;
 pub mod soak;
 mod tcp_server;
 mod waiting;
+mod web_server;
 
 use std::path::PathBuf;
 
@@ -63,11 +63,12 @@ pub use firefox::Firefox;
 pub use http_request::{Request, read_request};
 pub use oidc_provider::OidcProvider;
 pub use postgres_server::PostgresServer;
-pub use price_server::{PriceResponse, PriceServer};
+pub use program::{python, run_python};
 pub use relying_party::{Library, RelyingParty};
 pub use remote_signer::NdkSigner;
 pub use tcp_server::{TcpServer, self_signed, trusting};
 pub use waiting::until;
+pub use web_server::{WebResponse, WebServer};
 
 /// What `scripts/test` has installed under this name.
 fn installed(name: &str) -> PathBuf {

@@ -16,7 +16,6 @@ pub struct OidcProvider {
 }
 
 impl OidcProvider {
-    /// Starts the provider on a free port, with one client.
     pub fn start(client_id: &str, client_secret: &str) -> Self {
         let mut command = node("oidc-provider/provider.mjs", "USHER_TEST_OIDC_PROVIDER", "oidc-provider");
         let mut program = Program::start(command.args([client_id, client_secret]).stderr(Stdio::null()));

@@ -162,7 +162,6 @@ impl PostgresServer {
         self.url_by(self.port, database)
     }
 
-    /// The URL of a database behind a proxy on this port.
     pub fn url_by(&self, port: u16, database: &str) -> String {
         format!("postgres://{USER}:{PASSWORD}@127.0.0.1:{port}/{database}?sslmode=disable")
     }

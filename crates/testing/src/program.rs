@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 
@@ -22,6 +22,24 @@ pub(crate) fn node(script: &str, variable: &str, package: &str) -> Command {
     let mut node = Command::new("node");
     node.arg(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(script)).env(variable, installed(package));
     node
+}
+
+/// Python with the packages of `scripts/test-requirements.txt`.
+pub fn python() -> PathBuf {
+    std::env::var_os("USHER_TEST_PYTHON").map_or_else(|| installed("py").join("bin/python"), PathBuf::from)
+}
+
+/// Runs a script in Python to its end: a text in, JSON out.
+pub fn run_python(script: impl AsRef<Path>, input: impl Display) -> Value {
+    let (python, script) = (python(), script.as_ref());
+    let mut command = Command::new(&python);
+    let child = command.arg(script).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let mut child = child.unwrap_or_else(|error| panic!("{}: {error}", python.display()));
+    // One that lacks a package ends before it reads; its exit status is more informative than the broken pipe.
+    let _ = write!(child.stdin.take().unwrap(), "{input}");
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}: {}", script.display(), output.status);
+    serde_json::from_slice(&output.stdout).unwrap()
 }
 
 impl Program {

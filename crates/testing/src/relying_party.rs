@@ -5,8 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::installed;
-use crate::program::{Program, node};
+use crate::program::{Program, node, python};
 
 /// An app; it ends with this.
 pub struct RelyingParty {
@@ -32,8 +31,7 @@ impl RelyingParty {
                 node("openid-client/relying-party.mjs", "USHER_TEST_OPENID_CLIENT", "openid-client")
             }
             Library::Authlib => {
-                let python = std::env::var_os("USHER_TEST_PYTHON").map(PathBuf::from);
-                let mut python = Command::new(python.unwrap_or_else(|| installed("py").join("bin/python")));
+                let mut python = Command::new(python());
                 python.arg(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("authlib/relying_party.py"));
                 // Without TLS, on loopback.
                 python.env("AUTHLIB_INSECURE_TRANSPORT", "1");

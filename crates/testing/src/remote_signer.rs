@@ -19,7 +19,6 @@ pub struct NdkSigner {
 }
 
 impl NdkSigner {
-    /// Starts a signer that listens on these relays, with a new key.
     pub async fn start(relays: &[&str]) -> Self {
         let relays = relays.iter().map(|relay| (*relay).to_owned()).collect();
         // The relays may be on the caller's thread: this waits until they deliver.

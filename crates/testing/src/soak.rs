@@ -44,26 +44,3 @@ fn is_of(number: usize, divisor: usize, day: u64) -> bool {
     let part = (number + number / divisor) % divisor;
     part as u64 == day % divisor as u64
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_number_has_its_day_and_every_day_a_tenth() {
-        for (all, least, most) in
-            [(2, 2, 2), (6, 2, 2), (9, 2, 3), (16, 2, 2), (24, 2, 3), (200, 20, 20), (240, 24, 24)]
-        {
-            let divisor = (all / 2).clamp(1, 10);
-            for number in 0..all {
-                assert_eq!((20_000..20_000 + divisor as u64).filter(|day| is_of(number, divisor, *day)).count(), 1);
-            }
-            for day in 0..10 {
-                let of_day = (0..all).filter(|number| is_of(*number, divisor, day)).count();
-                assert!((least..=most).contains(&of_day), "{of_day} of {all}");
-            }
-        }
-        let themes = (0..200).filter(|seed| is_of(*seed, 10, 3)).map(|seed| seed % 10);
-        assert_eq!(themes.collect::<std::collections::BTreeSet<_>>().len(), 10, "the kinds of seeds repeat after ten");
-    }
-}

@@ -8,21 +8,22 @@ use openidconnect::core::{CoreHmacKey, CoreJwsSigningAlgorithm, CoreRsaPrivateSi
 use openidconnect::{JsonWebKeyId, PrivateSigningKey as _};
 use serde_json::{Value, json};
 use usher_engine::ports::{AgeCheckResult, AgeVerifier as _, AgeVerifierError};
+use usher_testing::WebResponse;
 
-use super::{Reply, SECRET, Server, check, verifier};
+use super::{SECRET, Server, check, verifier};
 use crate::OidcVerifier;
 
 struct Provider(Server);
 
 impl Provider {
-    fn start() -> Self {
-        let provider = Self(Server::start());
+    async fn start() -> Self {
+        let provider = Self(Server::start().await);
         let mut key = serde_json::to_value(key("provider").as_verification_key()).unwrap();
         key["use"] = json!("sig");
-        provider.say(DISCOVERY, Reply::Json(provider.discovery()));
+        provider.say(DISCOVERY, WebResponse::json(provider.discovery()));
         // A provider that publishes what its clients sign with.
         let shared = json!({ "kty": "oct", "kid": "shared", "use": "sig", "k": URL_SAFE_NO_PAD.encode(SECRET) });
-        provider.say("/jwks", Reply::Json(json!({ "keys": [key, shared] })));
+        provider.say("/jwks", WebResponse::json(json!({ "keys": [key, shared] })));
         provider
     }
 
@@ -35,7 +36,7 @@ impl Provider {
         })
     }
 
-    fn say(&self, path: &'static str, reply: Reply) {
+    fn say(&self, path: &'static str, reply: WebResponse) {
         self.0.say(path, reply);
     }
 
@@ -53,7 +54,7 @@ impl Provider {
     }
 
     /// A check whose token endpoint responds with `tokens` of the nonce.
-    async fn check(&self, tokens: impl FnOnce(&str) -> Reply) -> Result<AgeCheckResult, AgeVerifierError> {
+    async fn check(&self, tokens: impl FnOnce(&str) -> WebResponse) -> Result<AgeCheckResult, AgeVerifierError> {
         let verifier = self.verifier();
         let begun = verifier.begin(&check()).await?;
         self.say("/token", tokens(&nonce(&begun.url)));
@@ -74,8 +75,7 @@ fn nonce(url: &str) -> String {
     url.query_pairs().find(|(name, _)| name == "nonce").unwrap().1.into_owned()
 }
 
-/// A token with these claims and without an age.
-fn without_birthdate(mut claims: Value) -> Reply {
+fn without_birthdate(mut claims: Value) -> WebResponse {
     claims.as_object_mut().unwrap().remove("birthdate");
     tokens(&signed(&claims))
 }
@@ -101,8 +101,8 @@ fn with_secret(secret: &[u8], header: &Value, claims: &Value) -> String {
     format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature))
 }
 
-fn tokens(id_token: &str) -> Reply {
-    Reply::Json(json!({ "access_token": "a", "token_type": "Bearer", "expires_in": 60, "id_token": id_token }))
+fn tokens(id_token: &str) -> WebResponse {
+    WebResponse::json(json!({ "access_token": "a", "token_type": "Bearer", "expires_in": 60, "id_token": id_token }))
 }
 
 fn changed(mut claims: Value, name: &str, to: Value) -> Value {
@@ -112,7 +112,7 @@ fn changed(mut claims: Value, name: &str, to: Value) -> Value {
 
 #[tokio::test]
 async fn an_id_token_is_believed_only_if_the_provider_made_it_for_this_check() {
-    let provider = Provider::start();
+    let provider = Provider::start().await;
     let right = provider.check(|nonce| tokens(&signed(&provider.claims(nonce)))).await;
     assert_eq!(right, Ok(AgeCheckResult::Passed));
 
@@ -167,13 +167,13 @@ async fn an_id_token_is_believed_only_if_the_provider_made_it_for_this_check() {
 
 #[tokio::test]
 async fn a_provider_that_changes_its_keys_is_asked_for_them() {
-    let provider = Provider::start();
+    let provider = Provider::start().await;
     let verifier = provider.verifier();
     let begun = verifier.begin(&check()).await.unwrap();
     let nonce = nonce(&begun.url);
     let mut jwk = serde_json::to_value(key("stranger").as_verification_key()).unwrap();
     jwk["kid"] = json!("new");
-    provider.say("/jwks", Reply::Json(json!({ "keys": [jwk] })));
+    provider.say("/jwks", WebResponse::json(json!({ "keys": [jwk] })));
     let header = json!({ "alg": "RS256", "kid": "new" });
     provider.say("/token", tokens(&signed_by("stranger", &header, &provider.claims(&nonce))));
     assert_eq!(verifier.result(&begun.pending, Some("code=c")).await, Ok(AgeCheckResult::Passed));
@@ -181,24 +181,24 @@ async fn a_provider_that_changes_its_keys_is_asked_for_them() {
 
 #[tokio::test]
 async fn userinfo_tells_the_age_of_the_same_subject_only() {
-    let provider = Provider::start();
-    let ask = async |userinfo: Reply| {
+    let provider = Provider::start().await;
+    let ask = async |userinfo: WebResponse| {
         provider.say("/userinfo", userinfo);
         provider.check(|nonce| without_birthdate(provider.claims(nonce))).await
     };
     let adult = |subject: Value| json!({ "sub": subject, "birthdate": "1970-01-02", "name": "Zacharias" });
-    assert_eq!(ask(Reply::Json(adult(json!("zacharias")))).await, Ok(AgeCheckResult::Passed));
+    assert_eq!(ask(WebResponse::json(adult(json!("zacharias")))).await, Ok(AgeCheckResult::Passed));
     let silent = Ok(AgeCheckResult::Failed { reason: "the provider tells no age" });
-    assert_eq!(ask(Reply::Json(json!({ "sub": "zacharias" }))).await, silent);
+    assert_eq!(ask(WebResponse::json(json!({ "sub": "zacharias" }))).await, silent);
     for reply in [
-        Reply::Json(adult(json!("another"))),
-        Reply::Json(adult(Value::Null)),
-        Reply::Json(json!({ "birthdate": "1970-01-02" })),
-        Reply::Json(json!([adult(json!("zacharias"))])),
-        Reply::Raw(302, "location: /jwks\r\n".to_owned(), String::new()),
-        Reply::Raw(200, "content-type: application/jwt\r\n".to_owned(), signed(&adult(json!("zacharias")))),
-        Reply::Raw(401, String::new(), "Zacharias".to_owned()),
-        Reply::Raw(500, String::new(), "Zacharias".to_owned()),
+        WebResponse::json(adult(json!("another"))),
+        WebResponse::json(adult(Value::Null)),
+        WebResponse::json(json!({ "birthdate": "1970-01-02" })),
+        WebResponse::json(json!([adult(json!("zacharias"))])),
+        WebResponse::new(302, "location: /jwks\r\n", ""),
+        WebResponse::new(200, "content-type: application/jwt\r\n", signed(&adult(json!("zacharias")))),
+        WebResponse::new(401, "", "Zacharias"),
+        WebResponse::new(500, "", "Zacharias"),
     ] {
         let error = ask(reply).await.unwrap_err();
         assert!(!error.to_string().contains("Zacharias"), "{error}");
@@ -207,8 +207,8 @@ async fn userinfo_tells_the_age_of_the_same_subject_only() {
 
 #[tokio::test]
 async fn a_provider_that_breaks_the_protocol_is_not_believed_and_not_quoted() {
-    let html = |status| Reply::Raw(status, "content-type: text/html\r\n".to_owned(), "<h1>Zacharias</h1>".to_owned());
-    let provider = Provider::start();
+    let html = |status| WebResponse::new(status, "content-type: text/html\r\n", "<h1>Zacharias</h1>");
+    let provider = Provider::start().await;
     let document = provider.discovery();
     for (name, value) in [
         ("issuer", json!("https://other.example")),
@@ -219,18 +219,18 @@ async fn a_provider_that_breaks_the_protocol_is_not_believed_and_not_quoted() {
         ("jwks_uri", json!(format!("{}/zacharias", provider.0.url))),
         ("jwks_uri", Value::Null),
     ] {
-        provider.say(DISCOVERY, Reply::Json(changed(document.clone(), name, value.clone())));
+        provider.say(DISCOVERY, WebResponse::json(changed(document.clone(), name, value.clone())));
         assert!(provider.verifier().probe().await.is_err(), "{name} {value}");
         let Err(error) = provider.verifier().begin(&check()).await else { panic!("{name} {value}") };
         assert!(!error.to_string().to_lowercase().contains("zacharias"), "{error}");
     }
-    let redirect = || Reply::Raw(302, "location: /jwks\r\n".to_owned(), String::new());
-    for reply in [html(200), html(404), html(500), Reply::Json(json!([])), redirect()] {
+    let redirect = || WebResponse::new(302, "location: /jwks\r\n", "");
+    for reply in [html(200), html(404), html(500), WebResponse::json(json!([])), redirect()] {
         provider.say(DISCOVERY, reply);
         let Err(error) = provider.verifier().begin(&check()).await else { panic!() };
         assert!(!error.to_string().contains("Zacharias"), "{error}");
     }
-    provider.say(DISCOVERY, Reply::Json(document));
+    provider.say(DISCOVERY, WebResponse::json(document));
     assert_eq!(provider.verifier().probe().await, Ok(()));
 
     let access_token = json!({ "access_token": "a", "token_type": "Bearer" });
@@ -238,11 +238,11 @@ async fn a_provider_that_breaks_the_protocol_is_not_believed_and_not_quoted() {
     for reply in [
         html(200),
         html(500),
-        Reply::Raw(400, "content-type: application/json\r\n".to_owned(), refusal.to_string()),
+        WebResponse::new(400, "content-type: application/json\r\n", &refusal),
         redirect(),
-        Reply::Json(json!({ "name": "Zacharias" })),
-        Reply::Json(access_token.clone()),
-        Reply::Json(changed(access_token, "id_token", json!(["Zacharias"]))),
+        WebResponse::json(json!({ "name": "Zacharias" })),
+        WebResponse::json(access_token.clone()),
+        WebResponse::json(changed(access_token, "id_token", json!(["Zacharias"]))),
     ] {
         let error = provider.check(|_| reply).await.unwrap_err();
         assert!(!error.to_string().contains("Zacharias"), "{error}");
@@ -251,20 +251,21 @@ async fn a_provider_that_breaks_the_protocol_is_not_believed_and_not_quoted() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_provider_that_hangs_drips_or_floods_costs_bounded_time_and_memory() {
-    let floods = || {
-        [
-            Reply::Hang,
-            Reply::Drip,
-            Reply::Endless("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n"),
-            Reply::Endless("HTTP/1.1 200 OK\r\nx: "),
-            Reply::Endless("HTTP/1.1 200 OK\r\ncontent-length: 18446744073709551615\r\n\r\n"),
-        ]
-    };
+    let endless = |begin: &str, again: &str, pause| WebResponse::Endless(begin.to_owned(), again.to_owned(), pause);
+    let flood = |begin| endless(begin, &" ".repeat(65_536), Duration::ZERO);
+    let json = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n";
+    let floods = [
+        WebResponse::Hang,
+        endless(json, " ", Duration::from_millis(200)),
+        flood(json),
+        flood("HTTP/1.1 200 OK\r\nx: "),
+        flood("HTTP/1.1 200 OK\r\ncontent-length: 18446744073709551615\r\n\r\n"),
+    ];
     let mut checks = Vec::new();
     for path in [DISCOVERY, "/jwks", "/token", "/userinfo"] {
-        for reply in floods() {
+        for reply in floods.clone() {
             checks.push(async move {
-                let provider = Provider::start();
+                let provider = Provider::start().await;
                 provider.say(path, reply.clone());
                 let tokens = |nonce: &str| without_birthdate(provider.claims(nonce));
                 provider.check(|nonce| if path == "/token" { reply } else { tokens(nonce) }).await

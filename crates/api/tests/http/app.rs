@@ -112,7 +112,6 @@ pub struct Builder {
     pub is_development: bool,
     pub serve: ServeOptions,
     pub options: EngineOptions,
-    /// The app's webhook endpoint.
     pub webhook: Option<Arc<dyn WebhookSender>>,
     /// Where another service of this test has left its database.
     pub folder: Option<TempDir>,
@@ -120,7 +119,6 @@ pub struct Builder {
     pub openid: Option<Arc<dyn OpenIdControl>>,
     /// The pages for users' browsers.
     pub pages: axum::Router,
-    /// The networks from which the console can be used.
     pub console_networks: Vec<ipnet::IpNet>,
     /// Its routes for browsers on this machine.
     pub local: axum::Router,
@@ -335,7 +333,6 @@ impl TestApp {
         read(if body.is_null() { request } else { request.json(&body) }).await
     }
 
-    /// The JSON of a path that can be read.
     pub async fn read(&self, path: &str) -> Value {
         self.done("GET", path, Value::Null).await
     }
@@ -355,7 +352,6 @@ impl TestApp {
         problem
     }
 
-    /// Waits until the metrics have this line.
     pub async fn metric(&self, line: &str) {
         until(async || self.get("/metrics").send().await.unwrap().text().await.unwrap().contains(line)).await;
     }
@@ -491,7 +487,6 @@ pub async fn within<F: Future>(future: F) -> F::Output {
     tokio::time::timeout(TIMEOUT, future).await.expect("it takes too long")
 }
 
-/// Waits until it is so.
 pub async fn until(mut is_so: impl AsyncFnMut() -> bool) {
     within(async {
         while !is_so().await {

@@ -92,7 +92,6 @@ async fn a_second_key_decides_and_the_audit_log_says_who() {
     assert!(!events.to_string().contains(&both.id), "the stream does not name who decided");
 }
 
-/// A key that sees only its own streams decides about nothing.
 #[tokio::test]
 async fn keys_that_see_only_their_streams_and_former_secrets_approve_nothing() {
     let app = start().await;
@@ -112,7 +111,6 @@ async fn keys_that_see_only_their_streams_and_former_secrets_approve_nothing() {
     assert_eq!(old.get("/approvals").await.status, 401);
 }
 
-/// Escalation: no key leads to one that approves.
 #[tokio::test]
 async fn no_key_creates_rotates_or_revokes_one_that_approves() {
     let app = start().await;

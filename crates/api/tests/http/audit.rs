@@ -215,7 +215,6 @@ async fn a_repeated_request_has_one_entry() {
     assert_eq!(outcomes(&app.audit_after(0).await), ["ok", "begun", "ok"]);
 }
 
-/// The change is not made if it cannot be recorded.
 #[tokio::test]
 async fn what_cannot_be_recorded_is_not_done() {
     let app = start().await;

@@ -13,7 +13,6 @@ use crate::lightning_node;
 
 const STREAM: &str = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11";
 
-/// A browser of an operator.
 struct Browser<'a> {
     app: &'a TestApp,
     session: String,

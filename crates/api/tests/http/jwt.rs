@@ -7,7 +7,6 @@ use usher_engine::ports::Clock as _;
 use usher_protocol::jwt;
 
 use crate::app::{SERVICE, TestApp, key, keys};
-use crate::independent_programs;
 
 const HOUR: u64 = 3_600;
 
@@ -93,7 +92,8 @@ async fn issued_jwts_verify_with_an_independent_library() {
     let past = jwt::issue(&keys(SERVICE), key(7), now - 2 * HOUR, HOUR).unwrap();
     cases.push(json!({ "public": key(SERVICE).to_hex(), "token": past }));
     cases.push(json!({ "public": key(2).to_hex(), "token": token }));
-    let answer = independent_programs::run("independent_jwt.py", &json!({ "sign": [], "verify": cases }));
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/http/independent_jwt.py");
+    let answer = usher_testing::run_python(script, json!({ "sign": [], "verify": cases }));
     let claims = json!({ "iat": now, "nbf": now, "exp": now + HOUR, "target_key": key(7).to_hex() });
     assert_eq!(answer["claims"], json!([claims, claims, claims, "ExpiredSignatureError", "InvalidSignatureError"]));
     let about = key(7).to_hex();

@@ -154,7 +154,6 @@ async fn keys_are_listed_without_secrets_and_survive_a_restart() {
     assert_eq!(list["keys"][0]["last_used_at"], 1_732_137_600, "it was stored when the service stopped");
 }
 
-/// Escalation: no key leads to one that may do more.
 #[tokio::test]
 async fn key_cannot_create_or_rotate_one_that_may_do_more() {
     let app = TestApp::start().await;
@@ -441,7 +440,6 @@ async fn streams_of_others_do_not_exist_for_a_key_that_sees_only_its_own() {
     }
 }
 
-/// The live feed shows a restricted key its own events only.
 #[tokio::test]
 async fn live_feed_leaves_out_the_events_of_others() {
     let app = TestApp::start().await;

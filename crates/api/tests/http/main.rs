@@ -3,7 +3,6 @@
 #![allow(missing_docs, unreachable_pub)]
 
 mod app;
-mod independent_programs;
 mod raw_client;
 
 mod approvals;

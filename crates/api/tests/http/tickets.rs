@@ -26,7 +26,6 @@ fn minting(mint: &str) -> Value {
     json!({ "mint_url": mint, "unit": UNIT, "amount": 3 })
 }
 
-/// An unredeemed token.
 fn ticket(amount: u64, name: &str) -> Token {
     token(MINT, UNIT, amount, name)
 }

@@ -82,7 +82,6 @@ impl DevClock {
         });
     }
 
-    /// Lets the clock run again.
     pub(super) fn run(&self) {
         self.state.send_modify(|state| state.stands_at = None);
     }

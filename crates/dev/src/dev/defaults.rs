@@ -17,7 +17,6 @@ const PICTURE: &[u8] = include_bytes!("demo-shop.png");
 pub(super) struct Defaults {
     /// As environment variables.
     pub(super) variables: Vec<(String, String)>,
-    /// The picture on pages.
     pub(super) picture: Option<&'static [u8]>,
 }
 

@@ -17,7 +17,6 @@ use usher_engine::ports::{OsRandomness, Randomness as _};
 
 use super::data_dir::DataDir;
 
-/// The mint's folder in the folder of `usher dev`.
 const FOLDER: &str = "mint";
 
 /// The file of its token, in its folder.
@@ -72,7 +71,6 @@ impl DevMint {
     }
 }
 
-/// The program, if it exists.
 fn program() -> Option<PathBuf> {
     let beside = |path: PathBuf| path.with_file_name(format!("usher-mint{EXE_SUFFIX}"));
     let program = std::env::current_exe().map(beside).ok()?;

@@ -241,7 +241,6 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
     outcome.and(stopped)
 }
 
-/// Opens an address in the browser of the desktop.
 fn open_in_browser(url: &str) {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let mut command = std::process::Command::new(program);

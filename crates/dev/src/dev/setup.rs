@@ -18,7 +18,6 @@ pub(super) struct Setup<'a> {
     /// The relay's address.
     pub(super) relay: &'a str,
     pub(super) handshake: &'a KeyHandshakeStarted,
-    /// The address of the start page.
     pub(super) start_page: &'a str,
     /// The address by which other devices of the local network reach pages and relay, if enabled.
     pub(super) lan: Option<Ipv4Addr>,
@@ -27,7 +26,6 @@ pub(super) struct Setup<'a> {
     /// The main key of the embedded wallet's user.
     pub(super) user: PublicKey,
     pub(super) wallet_file: &'a Path,
-    /// The mint, if there is one.
     pub(super) mint: Option<&'a DevMint>,
     pub(super) folder: &'a DataDir,
     pub(super) auto_approve: bool,

@@ -24,7 +24,6 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// How often the wallet looks whether the request of a login has come.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// The wallet of the test user.
 pub(super) struct TestWallet {
     wallet: Wallet,
     file: PathBuf,
@@ -248,7 +247,6 @@ impl TestWallet {
         }
     }
 
-    /// The open request to pay this invoice.
     pub(super) fn requests_for(&self, invoice: &str) -> Option<Request> {
         let asks =
             |request: &Request| matches!(&request.content, RequestContent::Payment(asked) if asked.invoice == invoice);
@@ -256,7 +254,6 @@ impl TestWallet {
         known.rfind(|(request, progress)| asks(request) && progress.is_open()).map(|(request, _)| request)
     }
 
-    /// Pays an invoice.
     pub(super) async fn pay(&self, invoice: &str) -> String {
         let Some(source) = self.wallet.payment_source() else { return no_account() };
         match source.pay(invoice, None).await {

@@ -9,7 +9,6 @@ use usher_sandbox::wallet::{FileError, PaymentSourceError, TicketsError, Verdict
 /// Failures of `usher wallet`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
-    /// The wallet's file.
     #[error(transparent)]
     File(#[from] FileError),
     #[error(transparent)]
@@ -22,7 +21,6 @@ pub(crate) enum CliError {
     /// The wallet is not connected to a Lightning account.
     #[error("the wallet has no Lightning account; connect one with `usher wallet connect`")]
     NoPaymentSource,
-    /// The tickets.
     #[error(transparent)]
     Tickets(#[from] TicketsError),
     /// The amount to give is invalid.

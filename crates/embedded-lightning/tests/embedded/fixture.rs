@@ -207,7 +207,6 @@ pub(crate) fn stored(folder: &Path) -> usize {
     store.query_row("SELECT count(*) FROM entries", [], |row| row.get(0)).unwrap()
 }
 
-/// Waits until the state of the node is as wanted.
 pub(crate) async fn until_state(fixture: &Fixture, what: &str, holds: impl Fn(&NodeState) -> bool) {
     until(what, async || holds(&fixture.backend.state().await.unwrap())).await;
 }

@@ -39,7 +39,6 @@ pub(crate) fn restored(operation: Operation) -> Operation {
     again
 }
 
-/// What an operation has started.
 pub(crate) fn started_by(state: &State) -> Operation {
     Operation::from_state(state).unwrap()
 }

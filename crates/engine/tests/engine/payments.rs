@@ -173,7 +173,6 @@ async fn ended_payments_in_memory_are_limited() {
     ));
 }
 
-/// An automatic charge waits until a payment slot is free, and is then requested once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn charge_waits_for_a_payment_slot_and_is_requested_once() {
     let options = EngineOptions { max_open_streams: 2, ..options() };

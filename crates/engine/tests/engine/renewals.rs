@@ -5,7 +5,6 @@ use usher_testing::ports::preimage;
 
 use crate::common::*;
 
-/// The page of a payment.
 struct Page {
     id: StreamId,
     secret: String,

@@ -49,7 +49,6 @@ impl BackendHandle {
         Self::start_by(url, Arc::new(SystemClock), change)
     }
 
-    /// Starts one by this clock.
     pub(crate) fn start_by(url: &str, clock: Arc<dyn Clock>, change: impl FnOnce(&mut NwcOptions)) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let mut options = NwcOptions::new(url.parse().unwrap());
@@ -59,7 +58,6 @@ impl BackendHandle {
         Self { backend, notifications, tasks, stop }
     }
 
-    /// Waits until it is connected, or until it is not.
     pub(crate) async fn until(&self, connected: bool) {
         self.until_status(|status| status.connected == connected).await;
     }
@@ -192,7 +190,6 @@ impl Fixture {
         fixture
     }
 
-    /// With a relay that is not there.
     pub(crate) async fn without_relay() -> Self {
         let relay = relay(Quirks::default()).await;
         relay.stop().await;
@@ -216,7 +213,6 @@ impl Fixture {
         Self { network, relay, service, shop, user, client }
     }
 
-    /// The relay is there again.
     pub(crate) async fn start_relay(&mut self) {
         self.relay = QuirkyRelay::start_on(self.relay.port(), Quirks::default()).await.unwrap();
     }

@@ -31,7 +31,6 @@ pub(crate) struct Wire {
     subscription: String,
 }
 
-/// A request as the wallet service reads it.
 pub(crate) struct Request {
     pub(crate) event: Event,
     pub(crate) method: String,

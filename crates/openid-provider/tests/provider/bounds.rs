@@ -13,7 +13,6 @@ fn network(number: u8) -> ClientNetwork {
     ClientNetwork::Network([192, 0, 2, number].into())
 }
 
-/// A request as large as it can be.
 fn large() -> String {
     authorize_with(&[("state", &"\"".repeat(8_192)), ("nonce", &"\"".repeat(1_024))])
 }

@@ -177,7 +177,6 @@ impl Fixture {
         Self::start_with(clients()).await
     }
 
-    /// With these clients in the configuration.
     pub(crate) async fn start_with(clients: Vec<Client>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = open(folder.path());
@@ -363,7 +362,6 @@ impl Reply {
         assert_eq!(self.parameter("error").as_deref(), Some(error), "{self:?}");
     }
 
-    /// That the token endpoint refuses with this error.
     pub(crate) fn refuses(&self, error: &str) {
         assert_eq!(self.json()["error"], error, "{self:?}");
     }

@@ -29,7 +29,6 @@ fn parse_any(name: &str, text: &str) -> Result<String, ParseError> {
     }
 }
 
-/// Applies `change` to every object in `value`.
 fn in_every_object(value: &mut Value, change: &dyn Fn(&mut serde_json::Map<String, Value>)) {
     match value {
         Value::Object(object) => {

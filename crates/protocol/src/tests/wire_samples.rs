@@ -64,7 +64,6 @@ pub(crate) fn senders(name: &str) -> (bool, bool) {
     )
 }
 
-/// Every kind has a sample, which is read and written exactly as it is.
 #[test]
 fn samples_are_read_and_written_exactly() {
     let (mut wallets, mut services) = (BTreeSet::new(), BTreeSet::new());

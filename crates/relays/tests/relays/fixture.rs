@@ -40,7 +40,6 @@ pub(crate) fn address(url: &str) -> RelayAddress {
     RelayAddress::parse(url).unwrap()
 }
 
-/// A relay that does as it should.
 pub(crate) async fn relay() -> QuirkyRelay {
     quirky(Quirks::default()).await
 }
@@ -49,7 +48,6 @@ pub(crate) async fn quirky(quirks: Quirks) -> QuirkyRelay {
     QuirkyRelay::start(quirks).await.unwrap()
 }
 
-/// A proxy before a relay, and its URL.
 pub(crate) async fn proxied(relay: &QuirkyRelay) -> (BreakableProxy, String) {
     let proxy = BreakableProxy::start(relay.url().trim_start_matches("ws://")).await.unwrap();
     let url = proxy.ws_url();
@@ -162,12 +160,10 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// With these relays, which serve it.
     pub(crate) async fn at(relays: &[&str]) -> Self {
         Plan::new(relays).serve().await
     }
 
-    /// With these relays and changed options.
     pub(crate) async fn start_with(relays: &[&str], change: impl FnOnce(&mut RelayOptions)) -> Self {
         let mut plan = Plan::new(relays);
         change(&mut plan.relays);

@@ -10,7 +10,6 @@ mod nip05;
 mod only_a_bad_relay;
 mod profile_lookup;
 mod runtime_relays;
-mod scripted_web_server;
 mod service_profile;
 mod subkeys;
 mod tls;

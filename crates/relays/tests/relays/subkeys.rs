@@ -26,7 +26,6 @@ fn plan(main: &Keys, relays: &[&QuirkyRelay]) -> Plan {
     plan
 }
 
-/// An event that only the main key could read.
 fn for_the_main_key(author: &Keys, main: &Keys) -> nostr::Event {
     handshake(author, &main.public_key(), &main.public_key(), now().secs())
 }

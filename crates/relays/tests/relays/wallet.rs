@@ -31,7 +31,6 @@ impl Wallet {
         self.keys.public_key()
     }
 
-    /// The next event for this wallet, and its text.
     pub(crate) async fn next(&mut self) -> (Event, String) {
         timeout(DEADLINE, self.heard.recv()).await.expect("in time").expect("connected")
     }
@@ -97,7 +96,6 @@ pub(crate) async fn store(url: &str, events: &[&Event]) {
     }
 }
 
-/// An author's newest event of a kind at a relay.
 pub(crate) async fn stored(url: &str, author: &PublicKey, kind: u16) -> Option<Event> {
     let filter = json!({"authors": [author.to_hex()], "kinds": [kind]});
     let mut socket = said(url, &json!(["REQ", "s", filter])).await;

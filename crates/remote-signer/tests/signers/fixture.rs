@@ -111,7 +111,6 @@ impl Signing {
         signed.session
     }
 
-    /// Gives it up, as a crash does.
     pub(crate) async fn crash(self) {
         self.task.abort();
         let _ = self.task.await;

@@ -49,18 +49,15 @@ impl<'a> ScriptedSigner<'a> {
         events.filter_map(request).collect()
     }
 
-    /// Waits for the `count`th request of this method.
     pub(crate) async fn request(&self, method: &str, count: usize) -> Request {
         until(method, async || self.requests(method).into_iter().nth(count - 1)).await
     }
 
-    /// Sends this as `author`.
     pub(crate) fn send_as(&self, author: &Keys, client: &PublicKey, message: &str) {
         let content = nip44::encrypt(author.secret_key(), client, message, nip44::Version::V2).unwrap();
         self.send_raw(author, client, &content);
     }
 
-    /// Sends this content without encrypting it.
     pub(crate) fn send_raw(&self, author: &Keys, client: &PublicKey, content: &str) {
         let event = EventBuilder::new(Kind::NostrConnect, content).tag(Tag::public_key(*client));
         self.relay.inject(event.sign_with_keys(author).unwrap());

@@ -44,7 +44,6 @@ impl Account {
         self.read(|ledger, name| ledger.node(name).and_then(|hex| hex.parse().ok()))
     }
 
-    /// The node's public key, by which its invoices are signed.
     pub fn node_id(&self) -> Option<PublicKey> {
         self.node_key().map(|key| key.public_key(SECP256K1))
     }

@@ -26,7 +26,6 @@ impl LightningNetwork {
         Self::with_clock(system_clock())
     }
 
-    /// An empty network in memory with this clock.
     pub fn with_clock(clock: UnixClock) -> Self {
         Self { ledger: SharedLedger::in_memory(clock) }
     }

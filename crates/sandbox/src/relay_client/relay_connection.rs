@@ -13,7 +13,6 @@ use usher_nostr_connection::{
 
 use crate::clock::system_clock;
 
-/// Largest message that is received, in bytes.
 const MAX_MESSAGE_BYTES: usize = 5 * 1024 * 1024;
 
 const RECONNECT: Duration = Duration::from_millis(500);

@@ -24,7 +24,6 @@ pub struct WalletOptions {
     pub outcomes: ScriptedOutcomes,
     /// Its time.
     pub clock: SharedClock,
-    /// Counts what it is carrying out.
     pub work: WorkCount,
     /// The wallet's file, where requests that wait for the user are saved for `usher wallet` in another terminal.
     pub saved_in: Option<PathBuf>,

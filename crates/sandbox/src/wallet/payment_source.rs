@@ -44,7 +44,6 @@ impl PaymentSourceError {
 }
 
 impl PaymentSource {
-    /// The payment source behind a connection string, with this clock.
     pub fn connected(url: &str, clock: SharedClock) -> Result<Self, NotAConnection> {
         Ok(Self::Nwc(Arc::new(url.parse::<NwcClient>()?.with_clock(clock))))
     }

@@ -39,7 +39,6 @@ impl State {
     }
 }
 
-/// What the wallet does with a request.
 #[derive(Debug)]
 pub(super) enum Decision {
     /// The user decides.
@@ -48,7 +47,6 @@ pub(super) enum Decision {
     Reply(Reaction, Duration),
     /// It pays after the request has expired, without a reply.
     PayLate,
-    /// It does not receive the request.
     Ignore,
 }
 

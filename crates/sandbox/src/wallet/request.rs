@@ -56,7 +56,6 @@ pub enum RequestContent {
     Other(Box<ServiceMessage>),
 }
 
-/// A token that a service sent directly.
 #[derive(Clone, Debug)]
 pub struct SentToken {
     pub token: Sensitive,
@@ -222,26 +221,5 @@ impl RequestContent {
             },
             _ => None,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn summary_shows_amount_and_description_without_control_characters() {
-        let ask = |description: &str| {
-            let request = serde_json::from_value(json!({
-                "request_id": "r", "amount": 10_000, "currency": "Millisats", "invoice": "lnbcrt1", "auth_token": null,
-                "expires_at": "9", "subscription_id": null, "description": description,
-            }));
-            RequestContent::Payment(Box::new(request.unwrap())).summary()
-        };
-        assert_eq!(ask("Tea"), "payment, 10,000 msat: Tea");
-        assert_eq!(ask(""), "payment, 10,000 msat");
-        assert_eq!(ask("Tea\u{1b}[2J\nThe wallet is asked"), "payment, 10,000 msat: Tea[2J The wallet is asked");
     }
 }

@@ -23,7 +23,6 @@ impl RequestSaver {
             tracing::debug!("too many requests arrive at once; one is not saved");
         }
     }
-    /// Saves the wallet's subscriptions soon.
     pub(super) fn save_subscriptions(&self) {
         if self.0.try_send(None).is_err() {
             tracing::debug!("too many requests arrive at once; a subscription is saved with the next");

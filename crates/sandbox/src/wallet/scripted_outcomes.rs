@@ -9,10 +9,8 @@ use usher_protocol::message::Currency;
 
 use super::RequestContent;
 
-/// Most scripted outcomes at once.
 pub const MAX_OUTCOMES: usize = 1_000;
 
-/// How the wallet answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Approve,
@@ -27,13 +25,11 @@ pub enum Outcome {
     Offline,
 }
 
-/// The type of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestType {
     Login,
     /// A payment, also a charge of a subscription.
     Payment,
-    /// Consent to a subscription.
     Subscription,
     Ticket,
 }
@@ -59,7 +55,6 @@ impl RequestType {
     }
 }
 
-/// An outcome, and the requests that have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptedOutcome {
     pub outcome: Outcome,

@@ -226,7 +226,6 @@ impl WalletFile {
         &self.path
     }
 
-    /// The options of a wallet with this identity and state.
     pub fn options(&self, policy: Policy) -> WalletOptions {
         let mut options = WalletOptions::new(self.identity.clone()).policy(policy);
         options.relays.clone_from(&self.relays);

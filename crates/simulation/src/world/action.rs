@@ -27,7 +27,6 @@ pub(crate) enum Action {
         who: usize,
         action: WalletAction,
     },
-    /// A user closes a subscription.
     UserCloses {
         who: usize,
         id: String,
@@ -38,7 +37,6 @@ pub(crate) enum Action {
     },
     /// It acts on a request.
     NodeActs(Request),
-    /// A payment that was under way ends.
     PaymentEnds {
         hash: PaymentHash,
         /// Whether the payee has it.
@@ -61,7 +59,6 @@ pub(crate) enum Action {
     NodeAway(Duration),
     /// It is back, and announces itself.
     NodeBack,
-    /// The receiver of webhooks fails for a while.
     ReceiverFails(Duration),
     SetBack(Duration),
     SetForward(Duration),
@@ -90,7 +87,6 @@ pub(crate) enum AppRequest {
     },
     /// That a user proves their key.
     Authenticate(usize),
-    /// A payment of a user to us.
     Payment {
         user: usize,
         /// For how many seconds it can be paid.
@@ -99,7 +95,6 @@ pub(crate) enum AppRequest {
     },
     /// A subscription with automatic charges.
     Subscribe {
-        /// The user.
         user: usize,
         /// Unix seconds of the first charge.
         first: u64,
@@ -131,7 +126,6 @@ pub(crate) enum AppRequest {
 #[derive(Clone, Debug)]
 pub(crate) enum WalletAction {
     Send(WalletMessage, &'static str),
-    /// Pays and reports it.
     Pay(PaymentRequest),
     /// Scans a handshake URL's token.
     Scan(String),

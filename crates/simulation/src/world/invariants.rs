@@ -34,17 +34,14 @@ pub(crate) struct StreamBook {
     /// Its events, and when each was committed.
     pub(crate) events: Vec<(Event, u64)>,
     pub(crate) statuses: Vec<String>,
-    /// The payment hashes of its own invoices.
     pub(crate) invoices: Vec<PaymentHash>,
     /// The payment hash of somebody else's invoice.
     pub(crate) pays: Option<PaymentHash>,
     /// When it began, in milliseconds since the beginning; when it waited for an approval, since that ended.
     pub(crate) began: u64,
-    /// It waits for an approval.
     waits: bool,
     /// The subscription and the date it charges.
     pub(crate) charge: Option<(String, u64)>,
-    /// Whether it is the reusable login's.
     pub(crate) is_reusable_login: bool,
     /// Nothing more is expected of it.
     pub(crate) done: bool,

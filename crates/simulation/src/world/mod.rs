@@ -42,7 +42,6 @@ use crate::seeded_decisions::Decisions;
 /// So often at most is it reported that one rule was broken.
 const MAX_REPORTED: usize = 3;
 
-/// The world.
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) time: Arc<Time>,
@@ -70,7 +69,6 @@ pub(crate) struct State {
     pub(crate) node: Node,
     pub(crate) app: App,
     pub(crate) service: Keys,
-    /// Until when the disk takes nothing.
     pub(crate) disk_full_until: u64,
     /// The service is killed at the so-manyth instant of interest from now.
     pub(crate) kill_in: Option<u64>,
@@ -84,7 +82,6 @@ pub(crate) struct State {
     numbers: u64,
 }
 
-/// The preimage with this number.
 pub(crate) fn preimage(number: u64) -> Preimage {
     usher_testing::ports::preimage(usize::try_from(number).unwrap_or_default())
 }
@@ -224,7 +221,6 @@ impl State {
         }
     }
 
-    /// An event for the service is published at a relay.
     pub(crate) fn publish(&mut self, relay: usize, event: &Event, what: &str) {
         let now = self.now();
         let Some(at) = self.relays.get(relay).filter(|relay| relay.down_until <= now) else {
@@ -243,7 +239,6 @@ impl State {
         }
     }
 
-    /// The service publishes an event at a relay.
     pub(crate) fn published(&mut self, relay: usize, event: Event) {
         if event.kind.as_u16() == nwc_wallet::REQUEST {
             *self.node.sent.entry(event.id).or_default() += 1;

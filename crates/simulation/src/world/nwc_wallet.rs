@@ -30,7 +30,6 @@ pub(crate) struct Incoming {
     pub(crate) settled_at: Option<u64>,
 }
 
-/// The state of a requested payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PaymentState {
     /// There was no request, or it did not begin to execute one.
@@ -64,11 +63,9 @@ pub(crate) enum PaymentBehaviour {
     Pays,
     /// It succeeds after a while and then reports it.
     PaysLate,
-    /// It pays and does not reply.
     PaysSilently,
     /// It reports a failure and pays after a while.
     SaysFailedAndPays,
-    /// It fails and reports it.
     Fails,
     /// Its balance is too small, and it reports that.
     Refuses,
@@ -83,7 +80,6 @@ pub(crate) struct BackendProfile {
     pub(crate) forgets_outgoing: bool,
     /// It returns an invoice again that was already paid.
     pub(crate) repeats_paid: bool,
-    /// It remembers the requests it has had.
     pub(crate) remembers: bool,
 }
 

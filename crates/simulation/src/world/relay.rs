@@ -9,7 +9,6 @@ use tokio_util::sync::CancellationToken;
 
 #[derive(Debug)]
 pub(crate) struct Connection {
-    /// What the relay sends on it.
     pub(crate) out: mpsc::UnboundedSender<String>,
     /// Cancelled when it breaks.
     pub(crate) broken: CancellationToken,

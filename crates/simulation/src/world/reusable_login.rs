@@ -21,7 +21,6 @@ pub(crate) struct ReusableLoginRecord {
 }
 
 impl ReusableLoginRecord {
-    /// A user approves a challenge.
     pub(crate) fn user_approves(&mut self, key: &PublicKey, challenge: &str) {
         self.approves.entry(key.to_hex()).or_default().insert(challenge.to_owned());
     }

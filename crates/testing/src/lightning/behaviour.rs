@@ -27,7 +27,6 @@ pub struct Behaviour {
 }
 
 impl Behaviour {
-    /// What it does from now on with calls of `method`.
     pub fn on(&mut self, method: Method, call_behaviour: CallBehaviour) {
         self.by_method.insert(method, call_behaviour);
     }
@@ -37,7 +36,6 @@ impl Behaviour {
         self.next.entry(method).or_default().push_back(call_behaviour);
     }
 
-    /// What is to be done with a call of `method`.
     pub(super) fn take(&mut self, method: Method) -> CallBehaviour {
         let next = self.next.get_mut(&method).and_then(VecDeque::pop_front);
         next.or_else(|| self.by_method.get(&method).copied()).unwrap_or(CallBehaviour::Honest)

@@ -29,7 +29,6 @@ impl Deref for FaultyNwcService {
 }
 
 impl FaultyNwcService {
-    /// As [`NwcService::start`].
     pub async fn start(account: &Account, relays: &[&str]) -> Self {
         Self::start_with(account, relays, NwcKeys::of(account), Behaviour::default()).await
     }

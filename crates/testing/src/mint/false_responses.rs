@@ -30,7 +30,6 @@ pub enum FalseResponse {
     NothingToRestore,
     /// The quote has this state: `PAID`, `UNPAID` or `ISSUED` (NUT-04).
     QuoteState(&'static str),
-    /// The top-level field has this value.
     Field(&'static str, Value),
     /// The top-level field is not there.
     NoField(&'static str),

@@ -19,7 +19,6 @@ use super::http_server;
 use super::{FalseResponse, Fault, Garbage, MintRoute};
 use crate::TcpServer;
 
-/// How long the honest mint may take.
 const HONEST: Duration = Duration::from_secs(60);
 
 /// Time for the first half of a response to be sent.

@@ -17,7 +17,6 @@ use super::false_responses::SOME_POINT;
 use super::http_server;
 use crate::TcpServer;
 
-/// How long the honest mint may take.
 const HONEST: Duration = Duration::from_secs(60);
 
 /// A mint on a free loopback port that publishes the keysets and keys of an honest mint, and signs nothing itself.
@@ -41,7 +40,6 @@ struct State {
 }
 
 impl ImpostorMint {
-    /// Starts it. `honest` is the address of the honest mint.
     pub async fn start(honest: impl Into<String>) -> io::Result<Self> {
         let http = reqwest::Client::builder().timeout(HONEST).no_proxy().build().map_err(io::Error::other)?;
         let state = Arc::new(State {

@@ -62,7 +62,6 @@ impl FakeApp {
         *self.rule.lock() = Box::new(rule);
     }
 
-    /// All posts, in their order.
     pub fn posts(&self) -> Vec<Post> {
         self.posts.borrow().clone()
     }

@@ -5,7 +5,6 @@ use parking_lot::Mutex;
 use usher_engine::UnixMillis;
 use usher_engine::ports::{CurrencyCode, ExchangeRate, ExchangeRates, RateUnavailable};
 
-/// Exchange rates that a test sets.
 pub struct FakeExchangeRates {
     currencies: Vec<CurrencyCode>,
     rates: Mutex<Vec<Option<ExchangeRate>>>,

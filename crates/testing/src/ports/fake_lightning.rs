@@ -47,7 +47,6 @@ struct Books {
     knows_no_hashes: bool,
 }
 
-/// The preimage of the `n`th invoice.
 pub fn preimage(n: usize) -> Preimage {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&(n as u64 + 1).to_be_bytes());

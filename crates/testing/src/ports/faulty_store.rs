@@ -17,7 +17,6 @@ pub type Methods = &'static [&'static str];
 /// Every transaction of operations.
 pub const COMMITS: Methods = &["create", "commit_all"];
 
-/// Those that create an operation.
 pub const CREATIONS: Methods = &["create"];
 
 /// What goes wrong with a store.
@@ -103,7 +102,6 @@ impl StoreFaults {
         self.0.borrow().calls(methods)
     }
 
-    /// Returns when more of these calls have been made than `before`.
     pub async fn called_more_than(&self, methods: Methods, before: usize) {
         in_time("calls", self.until(|state| state.calls(methods) > before)).await;
     }

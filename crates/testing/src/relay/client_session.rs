@@ -17,7 +17,6 @@ use super::quirks::{LieOk, Quirks};
 /// Most subscriptions of one connection, unless a test says otherwise.
 const MAX_SUBSCRIPTIONS: usize = 20;
 
-/// Longest subscription id (NIP-01).
 const MAX_SUBSCRIPTION_ID: usize = 64;
 
 /// How old or far in the future an authentication event may be (NIP-42: about 10 minutes), in seconds.

@@ -66,7 +66,6 @@ impl Hub {
         self.metrics.send_modify(change);
     }
 
-    /// Remembers an event for [`Self::seen`].
     pub(super) fn see(&self, event: &Event) {
         let mut seen = self.seen.lock();
         if seen.len() >= SEEN {

@@ -31,7 +31,6 @@ pub struct QuirkyRelay {
 }
 
 impl QuirkyRelay {
-    /// Starts a relay on a free port.
     pub async fn start(quirks: Quirks) -> io::Result<Self> {
         Self::start_on(0, quirks).await
     }

@@ -58,7 +58,6 @@ pub enum LieOk {
 
 #[derive(Clone, Debug)]
 pub struct Flood {
-    /// Events per second.
     pub per_second: u32,
     pub events: JunkEvents,
 }
@@ -90,7 +89,6 @@ pub struct RelayMetrics {
 }
 
 impl RelayMetrics {
-    /// EVENTs received of `kind`.
     pub fn events_of(&self, kind: u16) -> u64 {
         self.events.get(&kind).copied().unwrap_or(0)
     }

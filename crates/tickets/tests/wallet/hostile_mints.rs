@@ -6,7 +6,6 @@ use usher_testing::mint::{FalseResponse, Fault, FaultyMint, ImpostorMint, MintRo
 
 use crate::fixture::{World, altered, faulty_world_with, id, minted, new_store, refusal, refuse, wallet_on};
 
-/// The token as if it were of another mint.
 fn of_mint(token: &Token, url: &str) -> Token {
     altered(token, |parsed| parsed.mint_url = url.parse().unwrap())
 }
@@ -19,7 +18,6 @@ fn receive_at(url: &str, world: &World, token: &Token) -> ReceiveTerms {
     ReceiveTerms { mint_url: url.to_owned(), ..world.receive_terms(token, "sat", 0) }
 }
 
-/// A token of another wallet.
 async fn token_of_a_stranger(world: &World, amount: u64) -> Token {
     let (store, _folder) = new_store();
     let stranger = wallet_on(&store, &[7; 32], |_| {}).await;

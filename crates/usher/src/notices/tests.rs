@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use axum::Router;
 use parking_lot::Mutex;
-use tokio::io::AsyncWriteExt as _;
 use usher_engine::Requester;
 use usher_engine::ports::{Clock as _, SystemClock};
 use usher_instance::LeaseGate;
@@ -15,7 +14,7 @@ use usher_protocol::Keys;
 use usher_sandbox::lightning::{LightningNetwork, NwcService};
 use usher_testing::ports::ManualClock;
 use usher_testing::relay::{Quirks, QuirkyRelay};
-use usher_testing::{TcpServer, read_request, until};
+use usher_testing::{WebResponse, WebServer, until};
 
 use crate::config::{Config, Source, load_text};
 use crate::database::open_sqlite;
@@ -25,7 +24,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 /// A server that records the bodies of what it accepts, and refuses while it is told to.
 struct Server {
-    server: TcpServer,
+    server: WebServer,
     bodies: Arc<Mutex<Vec<String>>>,
     refuses: Arc<AtomicBool>,
 }
@@ -34,24 +33,18 @@ impl Server {
     async fn start() -> Self {
         let (bodies, refuses) = (Arc::<Mutex<Vec<String>>>::default(), Arc::<AtomicBool>::default());
         let (taken, refusing) = (Arc::clone(&bodies), Arc::clone(&refuses));
-        let server = TcpServer::start(move |mut socket| {
-            let (taken, refusing) = (Arc::clone(&taken), Arc::clone(&refusing));
-            async move {
-                while let Some(request) = read_request(&mut socket).await {
-                    let status = if refusing.load(Ordering::SeqCst) { 503 } else { 200 };
-                    if status == 200 {
-                        taken.lock().push(String::from_utf8(request.body).unwrap());
-                    }
-                    let response = format!("HTTP/1.1 {status} Whatever\r\nContent-Length: 0\r\n\r\n");
-                    let _ = socket.write_all(response.as_bytes()).await;
-                }
+        let server = WebServer::start(move |request| {
+            if refusing.load(Ordering::SeqCst) {
+                return WebResponse::new(503, "", "");
             }
+            taken.lock().push(String::from_utf8(request.body.clone()).unwrap());
+            WebResponse::new(200, "", "")
         });
         Self { server: server.await, bodies, refuses }
     }
 
     fn url(&self) -> String {
-        format!("http://{}/topic", self.server.address())
+        self.server.url("/topic")
     }
 
     /// Turns the clock until a text like this is there: how long that took by the clock, at least.

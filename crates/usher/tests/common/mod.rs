@@ -4,28 +4,20 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 pub(crate) use rustix::process::Signal;
 
-/// A valid token.
 pub(crate) const TOKEN: &str = "6d1f3bfa0fd44b0b8c8cf2f2e64fbd57";
 /// A valid private key.
 pub(crate) const KEY: &str = "67dea2ed018072d675f5415ecfaed7d2597555e202d85b3d65ea4e58d2d92ffa";
-/// Its public key.
 pub(crate) const PUBLIC_KEY: &str = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e";
 
 /// How long a test waits for anything: a busy machine is slow.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(180);
-
-/// The Python that scripts/test sets up from scripts/test-requirements.txt.
-pub(crate) fn python() -> PathBuf {
-    let installed = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools/py/bin/python"));
-    std::env::var_os("USHER_TEST_PYTHON").map_or_else(installed, PathBuf::from)
-}
 
 /// The program with a clean environment.
 pub(crate) fn usher() -> Command {
@@ -130,7 +122,6 @@ impl Running {
         writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
     }
 
-    /// Sends a signal.
     pub(crate) fn signal(&self, signal: Signal) {
         rustix::process::kill_process(self.pid(), signal).unwrap();
     }

@@ -2,7 +2,6 @@
 
 use std::process::Command;
 
-/// What only tests link.
 const OF_TESTS: [&str; 6] = ["usher-load", "usher-mint", "usher-simulation", "usher-testing", "cdk", "tonic"];
 
 #[test]

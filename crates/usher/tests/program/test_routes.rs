@@ -91,7 +91,6 @@ impl Dev {
         (started["stream_id"].as_str().unwrap().to_owned(), expires_at)
     }
 
-    /// The statuses of a stream with their times.
     fn statuses(&self, stream: &str) -> Vec<(String, u64)> {
         let events = self.get(&format!("/events/{stream}?after=0"));
         let event = |event: &Value| {

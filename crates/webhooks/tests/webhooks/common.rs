@@ -105,7 +105,6 @@ pub(crate) async fn accepts(url: &Url, posts: u64, http_status: u16) {
     }
 }
 
-/// Posts the event with index 0 to `url`.
 pub(crate) async fn post(url: &Url, timeout: Duration) -> Posted {
     receiver(url, timeout).post(stream_id(), &event(0), NOW).await
 }

@@ -1,8 +1,5 @@
 //! Signatures verify with an independent library, and tampered ones do not.
 
-use std::io::Write as _;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::common::{LONG, Request, Server, empty, event, signing_receiver, stream_id};
@@ -42,32 +39,11 @@ fn case(request: &Request, standard_secret: &str, service_secret: &str) -> Value
     })
 }
 
-fn python() -> PathBuf {
-    let installed = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools/py/bin/python"));
-    std::env::var_os("USHER_TEST_PYTHON").map_or_else(installed, PathBuf::from)
-}
-
 /// Runs tests/verify.py: for each case its verdict on the two signatures, null for a valid one.
 fn verify(cases: &[Value]) -> Vec<(Value, Value)> {
-    let python = python();
-    let missing = |error: &dyn std::fmt::Display| -> ! {
-        panic!("no Python with standardwebhooks at {} ({error}): scripts/test installs it", python.display())
-    };
-    let mut child = Command::new(&python)
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/verify.py"))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap_or_else(|error| missing(&error));
-    let mut input = child.stdin.take().unwrap();
-    // A Python that lacks the library ends before it reads; its exit status is more informative than the broken pipe.
-    let _ = input.write_all(&serde_json::to_vec(cases).unwrap());
-    drop(input);
-    let output = child.wait_with_output().unwrap();
-    if !output.status.success() {
-        missing(&output.status);
-    }
-    let answers: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/verify.py");
+    let answers = usher_testing::run_python(script, Value::from(cases));
+    let answers = answers.as_array().unwrap();
     assert_eq!(answers.len(), cases.len());
     answers.iter().map(|answer| (answer["standard"].clone(), answer["service"].clone())).collect()
 }

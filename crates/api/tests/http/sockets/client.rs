@@ -18,12 +18,10 @@ pub struct Client {
 }
 
 impl Client {
-    /// Opens it with the token.
     pub async fn open(app: &TestApp) -> Self {
         Self::try_open(app.address, Some(&format!("Bearer {TOKEN}"))).await.unwrap()
     }
 
-    /// Opens it without.
     pub async fn open_as_stranger(app: &TestApp) -> Self {
         Self::try_open(app.address, None).await.unwrap()
     }
@@ -58,7 +56,6 @@ impl Client {
         self.stream.feed(Message::text(message.to_string())).await.unwrap();
     }
 
-    /// Sends these bytes as they are.
     pub async fn say_raw(&mut self, bytes: &[u8]) {
         // It may be cut short: the service hangs up as soon as it has seen enough.
         let _ = self.stream.get_mut().write_all(bytes).await;

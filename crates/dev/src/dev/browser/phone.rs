@@ -21,7 +21,6 @@ use crate::wallet::Reply;
 /// Requests that the phone shows.
 const SHOWN: usize = 30;
 
-/// How often the phone looks for what is new.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// After how many looks without news a comment is sent, so that the connection is known to be alive.

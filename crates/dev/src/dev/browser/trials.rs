@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 /// How long the user has for a subscription's request, in seconds: as long as the page may be open.
 const DAY: u64 = 24 * 60 * 60;
 
-/// The values in the requests.
 pub(super) struct Values {
     /// The address of the API, which is also that of the start page.
     pub(super) base: String,

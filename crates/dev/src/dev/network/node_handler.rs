@@ -57,7 +57,6 @@ impl RequestHandler for NodeHandler {
     }
 }
 
-/// The outcome of a payment is unknown.
 struct OutcomeUnknown;
 
 async fn execute(payer: &Peer, method: Method, request: &NwcRequest) -> Result<Result<Value, Refusal>, OutcomeUnknown> {

@@ -32,7 +32,6 @@ const LONGEST_STAY: Duration = Duration::from_secs(60);
 /// The time limit of a call: a year with many timers takes minutes.
 const TIME_LIMIT: Duration = Duration::from_secs(3600);
 
-/// Moves the clock.
 #[derive(Clone)]
 pub(in crate::dev) struct ClockMover(Arc<Parts>);
 

@@ -22,7 +22,6 @@ pub async fn scan(usher: &mut Running, n: u8, event: u8) -> String {
     challenge_for(usher, n).await
 }
 
-/// The next challenge to user `n`.
 pub async fn challenge_for(usher: &mut Running, n: u8) -> String {
     loop {
         let (message, _) = usher.next_message().await;
@@ -47,7 +46,6 @@ pub fn approved(n: u8) -> (String, Value) {
     ("StatusUpdate".to_owned(), data)
 }
 
-/// Where the page of this login is.
 pub fn page_secret(login: &LoginStarted) -> String {
     login.page_url.rsplit('/').next().unwrap().to_owned()
 }

@@ -58,7 +58,6 @@ impl Line {
         self.hears(&json!(["OK", id, accepted, text]))
     }
 
-    /// Our response to a challenge.
     fn challenged(&mut self, challenge: &str) -> Event {
         self.hears(&json!(["AUTH", challenge]));
         let said = self.said();

@@ -34,6 +34,5 @@ pub enum Encryptions {
     Both,
     /// NIP-04 only, as in the first version of NIP-47, which did not announce encryptions either.
     Nip04,
-    /// NIP-44 version 2 only.
     Nip44,
 }

@@ -11,9 +11,7 @@ use usher_protocol::envelope::{EnvelopeError, MAX_CONTENT_BYTES, open};
 /// How a message is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scheme {
-    /// NIP-04.
     Nip04,
-    /// NIP-44 version 2.
     Nip44,
 }
 

@@ -3,10 +3,8 @@ use serde_json::{Value, json};
 use super::Encryptions;
 use super::cipher::Scheme;
 
-/// A notification encrypted with NIP-04.
 const NOTIFICATION_NIP04: u16 = 23_196;
 
-/// A notification encrypted with NIP-44.
 const NOTIFICATION_NIP44: u16 = 23_197;
 
 /// Kind, encryption and text of each event that carries a notification.

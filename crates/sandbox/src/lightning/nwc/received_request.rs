@@ -6,7 +6,6 @@ use super::Method;
 use super::cipher::Scheme;
 use super::wire::{Call, Refusal, Response};
 
-/// A request that can be answered.
 #[derive(Clone, Debug)]
 pub struct NwcRequest {
     pub(super) id: EventId,

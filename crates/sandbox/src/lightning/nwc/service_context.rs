@@ -178,7 +178,6 @@ impl NwcServiceContext {
         self.respond_with(request, &request.text_of(response));
     }
 
-    /// Sends any text as the response to a request.
     pub fn respond_with(&self, request: &NwcRequest, text: &str) {
         let Some(content) = self.seal(request.scheme, text) else { return };
         let builder = EventBuilder::new(Kind::from_u16(RESPONSE), content)

@@ -56,10 +56,8 @@ impl MakeParams {
 /// The parameters of `lookup_invoice`: one of the two.
 #[derive(Debug, Deserialize)]
 pub struct LookupParams {
-    /// The payment hash.
     #[serde(default)]
     pub payment_hash: Option<PaymentHash>,
-    /// The invoice.
     #[serde(default)]
     pub invoice: Option<String>,
 }
@@ -73,14 +71,12 @@ pub struct PayParams {
     pub amount: Option<u64>,
 }
 
-/// The response to a request: a result or a refusal.
 #[derive(Clone, Debug)]
 pub struct Response(pub Result<Value, Refusal>);
 
 /// Why a request was refused.
 #[derive(Clone, Debug)]
 pub struct Refusal {
-    /// The error code of NIP-47.
     pub code: ErrorCode,
     /// The reason, for people.
     pub message: String,

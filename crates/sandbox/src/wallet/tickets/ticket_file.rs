@@ -24,7 +24,6 @@ const LOCK_WAIT: Duration = Duration::from_secs(45);
 /// The pause between two attempts to open the file.
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
-/// How long an action waits for a mint.
 const MINT_WAIT: Duration = Duration::from_secs(20);
 
 pub(super) struct Opened {

@@ -76,7 +76,6 @@ impl State {
         self.later(think, Action::NodeActs(Request { id: event.id, method, params, until }));
     }
 
-    /// It executes a request.
     pub(crate) fn node_acts(&mut self, request: &Request) {
         if self.node.away_until > self.now() || request.until.is_some_and(|until| until <= self.secs()) {
             return self.log(&format!("the wallet does not come to {}", request.method));
@@ -233,7 +232,6 @@ impl State {
         }
     }
 
-    /// A payment that was under way ends.
     pub(crate) fn payment_ends(&mut self, hash: PaymentHash, succeeds: bool, answers: Option<EventId>) {
         self.set_payment_state(hash, if succeeds { PaymentState::Succeeded } else { PaymentState::Failed });
         let Some(number) = self.node.outgoing.get(&hash).map(|outgoing| outgoing.number) else { return };

@@ -10,7 +10,7 @@ use std::process::Command;
 use usher_sandbox::lightning::{LightningNetwork, NwcService};
 use usher_sandbox::relay::EmbeddedRelay;
 
-use crate::common::{Running, TIMEOUT, TOKEN, configured, python};
+use crate::common::{Running, TIMEOUT, TOKEN, configured};
 
 /// Calls of each operation before it gives up looking, beside those that it makes in any case, which take most of the minute.
 const EXAMPLES: u64 = 10;
@@ -33,7 +33,7 @@ fn schemathesis(address: &str) -> (bool, String) {
     let folder = tempfile::tempdir().unwrap();
     let said = folder.path().join("said");
     let output = std::fs::File::create(&said).unwrap();
-    let python = python();
+    let python = usher_testing::python();
     let mut child = Command::new(&python)
         .args(["-c", "from schemathesis.cli import schemathesis; schemathesis()", "--config-file"])
         .arg(here("schemathesis.toml"))
