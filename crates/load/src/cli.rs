@@ -18,9 +18,6 @@ pub(crate) struct Cli {
     pub(crate) what: Measurement,
     #[command(flatten)]
     pub(crate) options: Options,
-    /// Prints JSON instead of Markdown.
-    #[arg(long)]
-    pub(crate) json: bool,
     /// Ends after so many seconds, measured or not.
     #[arg(long, default_value_t = 900)]
     pub(crate) time_limit: u64,

@@ -125,12 +125,12 @@ impl Outcome {
     /// is simulated took time.
     pub(crate) fn row(&self, what: &str, users: usize, simulated: Duration, usage: (Duration, Usage)) -> Row {
         let succeeded = self.latencies.len();
-        let (rate, value) = per_second(succeeded, usage.0);
+        let rate = per_second(succeeded, usage.0);
         let mut result = format!("{} of {}, {rate}", grouped(succeeded), grouped(succeeded + self.lost));
         if !simulated.is_zero() {
             result += &format!(" (the delays allow {:.0}/s)", float(users) / simulated.as_secs_f64());
         }
-        Row { what: what.to_owned(), result, value, lost: self.lost, ..Row::default() }.with_usage(succeeded, usage)
+        Row { what: what.to_owned(), result, lost: self.lost, ..Row::default() }.with_usage(succeeded, usage)
     }
 }
 

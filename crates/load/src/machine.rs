@@ -6,62 +6,33 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result};
-use serde::Serialize;
 
 use crate::latencies::Latencies;
+
+const IN_MEMORY: &str =
+    "\n\n**The data is in memory: what is durable here costs nothing, and start calls are too fast.**";
 
 /// How many times a write is synced to disk.
 const SYNCS: usize = 300;
 
-#[derive(Debug, Serialize)]
-pub(crate) struct Machine {
-    cores: usize,
-    processor: String,
-    memory_gib: u64,
-    kernel: String,
-    data_folder: String,
-    filesystem: String,
-    /// Time to append 4 KiB and make it durable, in milliseconds.
-    sync_p50_ms: Option<f64>,
-    sync_p99_ms: Option<f64>,
-}
-
-impl Machine {
-    /// Looks at this machine and tries the disk under `folder`.
-    pub(crate) fn look(folder: &Path) -> Result<Self> {
-        let mut syncs = syncs(folder)?;
-        Ok(Self {
-            cores: std::thread::available_parallelism().map_or(1, usize::from),
-            processor: field("/proc/cpuinfo", "model name").unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
-            memory_gib: field("/proc/meminfo", "MemTotal")
-                .and_then(|kb| kb.trim_end_matches(" kB").parse::<u64>().ok())
-                .map_or(0, |kb| kb.div_ceil(1 << 20)),
-            kernel: fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned(),
-            data_folder: folder.display().to_string(),
-            filesystem: filesystem(folder).unwrap_or_else(|| "unknown".to_owned()),
-            sync_p50_ms: syncs.percentile_ms(50),
-            sync_p99_ms: syncs.percentile_ms(99),
-        })
-    }
-
-    pub(crate) fn line(&self) -> String {
-        let ms = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.2} ms"));
-        format!(
-            "{} cores ({}), {} GiB, Linux {}; data on {}, where making 4 KiB durable takes {} (p99 {}).",
-            self.cores,
-            self.processor,
-            self.memory_gib,
-            self.kernel,
-            self.filesystem,
-            ms(self.sync_p50_ms),
-            ms(self.sync_p99_ms)
-        )
-    }
-
-    /// Whether the data is in memory, where durability costs nothing and start calls are too fast.
-    pub(crate) fn is_in_memory(&self) -> bool {
-        self.filesystem.starts_with("tmpfs") || self.filesystem.starts_with("ramfs")
-    }
+/// Looks at this machine and tries the disk under `folder`: a line for people.
+pub(crate) fn describe(folder: &Path) -> Result<String> {
+    let mut syncs = syncs(folder)?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let processor = field("/proc/cpuinfo", "model name").unwrap_or_else(|| std::env::consts::ARCH.to_owned());
+    let memory = field("/proc/meminfo", "MemTotal");
+    let memory = memory.and_then(|kb| kb.trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or_default();
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let filesystem = filesystem(folder).unwrap_or_else(|| "unknown".to_owned());
+    let is_in_memory = ["tmpfs", "ramfs"].iter().any(|kind| filesystem.starts_with(kind));
+    let [p50, p99] = [50, 99].map(|percent| syncs.percentile_ms(percent).unwrap_or_default());
+    Ok(format!(
+        "{cores} cores ({processor}), {} GiB, Linux {}; data on {filesystem}, where making 4 KiB durable takes {p50:.2} ms \
+         (p99 {p99:.2} ms).{}",
+        memory.div_ceil(1 << 20),
+        kernel.trim(),
+        if is_in_memory { IN_MEMORY } else { "" }
+    ))
 }
 
 /// A `name: value` line of a file.

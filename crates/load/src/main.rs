@@ -31,8 +31,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::cli::{Cli, Measurement};
 use crate::database::{Engine, PostgresqlServer};
 use crate::fixture::Tool;
-use crate::machine::Machine;
-use crate::report::{Report, Row};
+use crate::report::Row;
 
 // One thread: the load must leave the processors to what it measures.
 #[tokio::main(flavor = "current_thread")]
@@ -56,24 +55,23 @@ async fn run(cli: Cli) -> Result<()> {
     }
     let mut terminate = signal(SignalKind::terminate())?;
     // Every child process ends with the future that holds it.
-    let report = tokio::select! {
-        report = measure(&cli) => report?,
+    let (machine, rows) = tokio::select! {
+        measured = measure(&cli) => measured?,
         _ = tokio::signal::ctrl_c() => bail!("interrupted"),
         _ = terminate.recv() => bail!("terminated"),
         () = tokio::time::sleep(Duration::from_secs(cli.time_limit)) => bail!("--time-limit has passed"),
     };
     #[expect(clippy::print_stdout, reason = "the table is what this program is for")]
-    if cli.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
-    } else {
-        println!("{}", report.markdown());
+    {
+        println!("{}", report::markdown(&machine, &rows));
     }
-    let lost: usize = report.rows.iter().map(|row| row.lost).sum();
+    let lost: usize = rows.iter().map(|row| row.lost).sum();
     ensure!(lost == 0, "{lost} logins or payments were lost");
     Ok(())
 }
 
-async fn measure(cli: &Cli) -> Result<Report> {
+/// What the machine is, and the figures.
+async fn measure(cli: &Cli) -> Result<(String, Vec<Row>)> {
     let beside = std::env::current_exe()?.parent().context("this program is in no folder")?.to_owned();
     let usher = cli.options.usher.clone().unwrap_or_else(|| beside.join("usher"));
     ensure!(
@@ -85,8 +83,8 @@ async fn measure(cli: &Cli) -> Result<Report> {
         Tool::say("this is a development build: its figures say little");
     }
     let data = cli.options.data.clone().unwrap_or(beside);
-    let machine = Machine::look(&data)?;
-    Tool::say(&machine.line());
+    let machine = machine::describe(&data)?;
+    Tool::say(&machine);
     let postgresql = match &cli.options.postgresql {
         Some(url) => Some(Arc::new(PostgresqlServer::connect(url, cli.options.postgresql_latency()).await?)),
         None => None,
@@ -96,7 +94,7 @@ async fn measure(cli: &Cli) -> Result<Report> {
     if let Some(server) = &tool.postgresql {
         server.drop_databases().await?;
     }
-    Ok(Report { machine, rows: rows? })
+    Ok((machine, rows?))
 }
 
 /// One engine after the other for each measurement, so that what else the machine does meets both.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use serde::Serialize;
 
 use crate::database::PostgresqlServer;
 
@@ -41,7 +40,7 @@ pub(crate) struct Meter {
 }
 
 /// Processor time used, in processors: 1.0 is one of them all the time.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Usage {
     pub(crate) usher: f64,
     pub(crate) relay: f64,

@@ -3,25 +3,18 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use serde::Serialize;
-
-use crate::machine::Machine;
 use crate::process_usage::Usage;
 
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default)]
 pub(crate) struct Row {
     pub(crate) what: String,
     pub(crate) under: String,
     pub(crate) result: String,
-    /// The result, for programs; its unit is the measure's.
-    pub(crate) value: f64,
     /// Calls or logins that failed or got no answer.
     pub(crate) lost: usize,
     pub(crate) aim: &'static str,
     pub(crate) p50_ms: Option<f64>,
     pub(crate) p99_ms: Option<f64>,
-    /// How long it took.
-    pub(crate) seconds: Option<f64>,
     pub(crate) processors: Option<Usage>,
     /// Processor time that one call or login cost the service, in microseconds.
     pub(crate) usher_us_each: Option<f64>,
@@ -33,7 +26,6 @@ impl Row {
     /// Notes how long it took to do `count` of it and who used the processors.
     pub(crate) fn with_usage(mut self, count: usize, (elapsed, usage): (Duration, Usage)) -> Self {
         let seconds = elapsed.as_secs_f64();
-        self.seconds = Some(seconds);
         self.processors = Some(usage);
         self.round_trips_each =
             (count > 0 && usage.round_trips > 0).then(|| round_trips(usage.round_trips) / float(count));
@@ -42,40 +34,26 @@ impl Row {
     }
 }
 
-#[derive(Debug, Serialize)]
-pub(crate) struct Report {
-    pub(crate) machine: Machine,
-    pub(crate) rows: Vec<Row>,
-}
-
-impl Report {
-    pub(crate) fn markdown(&self) -> String {
-        let mut out = format!("{}\n\n", self.machine.line());
-        if self.machine.is_in_memory() {
-            out.push_str(
-                "**The data is in memory: what is durable here costs nothing, and start calls are too fast.**\n\n",
-            );
-        }
-        out.push_str(
-            "| Measured | Under | Result | p50 ms | p99 ms | Aim | Usher's CPU each | Database round trips each | Cores used: usher, relay (and Lightning wallet), load; others |\n\
-             | --- | --- | --- | ---: | ---: | --- | ---: | ---: | --- |\n",
-        );
-        for row in &self.rows {
-            let number =
-                |value: Option<f64>, places| value.map_or_else(String::new, |value| format!("{value:.places$}"));
-            let each = row.usher_us_each.map_or_else(String::new, |us| format!("{us:.0} µs"));
-            let trips = number(row.round_trips_each, 2);
-            let cores = row.processors.map_or_else(String::new, |used| {
-                format!("{:.2}, {:.2}, {:.2}; {:.2}", used.usher, used.relay, used.load, used.others)
-            });
-            let (p50, p99) = (number(row.p50_ms, 2), number(row.p99_ms, 2));
-            let Row { what, under, result, aim, .. } = row;
-            // Writing to a string cannot fail.
-            let _ =
-                writeln!(out, "| {what} | {under} | {result} | {p50} | {p99} | {aim} | {each} | {trips} | {cores} |");
-        }
-        out
+/// The table, below what the machine is.
+pub(crate) fn markdown(machine: &str, rows: &[Row]) -> String {
+    let mut out = format!("{machine}\n\n");
+    out.push_str(
+        "| Measured | Under | Result | p50 ms | p99 ms | Aim | Usher's CPU each | Database round trips each | Cores used: usher, relay (and Lightning wallet), load; others |\n\
+         | --- | --- | --- | ---: | ---: | --- | ---: | ---: | --- |\n",
+    );
+    for row in rows {
+        let number = |value: Option<f64>, places| value.map_or_else(String::new, |value| format!("{value:.places$}"));
+        let each = row.usher_us_each.map_or_else(String::new, |us| format!("{us:.0} µs"));
+        let trips = number(row.round_trips_each, 2);
+        let cores = row.processors.map_or_else(String::new, |used| {
+            format!("{:.2}, {:.2}, {:.2}; {:.2}", used.usher, used.relay, used.load, used.others)
+        });
+        let (p50, p99) = (number(row.p50_ms, 2), number(row.p99_ms, 2));
+        let Row { what, under, result, aim, .. } = row;
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "| {what} | {under} | {result} | {p50} | {p99} | {aim} | {each} | {trips} | {cores} |");
     }
+    out
 }
 
 /// A count as a number to calculate with.
@@ -103,7 +81,7 @@ pub(crate) fn grouped(count: usize) -> String {
 }
 
 /// So many in such a time, as people write it: `12,345/s`.
-pub(crate) fn per_second(count: usize, elapsed: Duration) -> (String, f64) {
+pub(crate) fn per_second(count: usize, elapsed: Duration) -> String {
     let rate = float(count) / elapsed.as_secs_f64().max(f64::EPSILON);
-    (format!("{}/s", grouped(format!("{rate:.0}").parse().unwrap_or(0))), rate)
+    format!("{}/s", grouped(format!("{rate:.0}").parse().unwrap_or(0)))
 }

@@ -93,19 +93,16 @@ fn once(key: u8) -> IdempotentRequest<KeyHandshakeStarted> {
 #[tokio::test]
 async fn response_is_stored_with_the_operation_it_started() {
     let usher = Running::new().await;
-    let first = usher
-        .engine
-        .handshakes()
-        .start(&Requester::Service, KeyHandshakeRequest::default(), Some(once(1)))
-        .await
-        .unwrap();
+    let start = async |usher: &Running, request: KeyHandshakeRequest, once: Option<IdempotentRequest<_>>| {
+        usher.engine.handshakes().start(&Requester::Service, request, once).await
+    };
+    let single = KeyHandshakeRequest::default;
+    let first = start(&usher, single(), Some(once(1))).await.unwrap();
     let kept = usher.engine.idempotency().get(&IdempotencyKey([1; 32])).await.unwrap().unwrap();
     assert_eq!((kept.status, kept.fingerprint), (200, [9; 32]));
     assert_eq!(kept.body, first.stream_id.to_string().into_bytes());
     let open_before = usher.engine.open_streams();
-    let again =
-        usher.engine.handshakes().start(&Requester::Service, KeyHandshakeRequest::default(), Some(once(1))).await;
-    assert!(matches!(again, Err(StartError::Repeated)));
+    assert!(matches!(start(&usher, single(), Some(once(1))).await, Err(StartError::Repeated)));
     assert_eq!(usher.engine.open_streams(), open_before, "nothing was started");
 
     let usher = usher.restart(Duration::from_secs(86_399)).await;
@@ -116,18 +113,12 @@ async fn response_is_stored_with_the_operation_it_started() {
     );
     usher.clock.turn(Duration::from_secs(2));
     assert_eq!(usher.engine.idempotency().get(&IdempotencyKey([1; 32])).await.unwrap(), None, "for 24 hours");
-    let next_day = usher
-        .engine
-        .handshakes()
-        .start(&Requester::Service, KeyHandshakeRequest::default(), Some(once(1)))
-        .await
-        .unwrap();
+    let next_day = start(&usher, single(), Some(once(1))).await.unwrap();
     assert_ne!(next_day.stream_id, first.stream_id);
 
     // Also of one that started nothing.
-    let door = || KeyHandshakeRequest { static_token: Some("door".to_owned()), ..KeyHandshakeRequest::default() };
-    let open = usher.engine.handshakes().start(&Requester::Service, door(), None).await.unwrap();
-    let same = usher.engine.handshakes().start(&Requester::Service, door(), Some(once(2))).await.unwrap();
+    let open = start(&usher, reusable("door"), None).await.unwrap();
+    let same = start(&usher, reusable("door"), Some(once(2))).await.unwrap();
     assert_eq!(same.stream_id, open.stream_id);
     let kept = usher.engine.idempotency().get(&IdempotencyKey([2; 32])).await.unwrap().unwrap();
     assert_eq!(kept.body, open.stream_id.to_string().into_bytes());

@@ -16,10 +16,6 @@ async fn static_token_is_one_login_or_handshake_and_contradictions_are_refused()
             .start(&Requester::Service, LoginRequest { return_url, ..request(static_token) }, None)
             .await
     };
-    let reusable = |static_token: &str| KeyHandshakeRequest {
-        static_token: Some(static_token.to_owned()),
-        ..KeyHandshakeRequest::default()
-    };
     let handshake = async |static_token: &str| {
         usher.engine.handshakes().start(&Requester::Service, reusable(static_token), None).await
     };

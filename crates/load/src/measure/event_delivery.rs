@@ -128,9 +128,9 @@ fn row(what: &str, under: &str, events: &Messages, sent: &[Instant], first_event
         last = last.max(Some(at));
     }
     let (Some(first), Some(last)) = (sent.first(), last) else { bail!("nothing was measured") };
-    let (result, value) = per_second(events.len(), last.saturating_duration_since(*first));
+    let result = per_second(events.len(), last.saturating_duration_since(*first));
     let (p50_ms, p99_ms) = (delays.percentile_ms(50), delays.percentile_ms(99));
-    Ok(Row { what: what.to_owned(), under: under.to_owned(), result, value, p50_ms, p99_ms, ..Row::default() })
+    Ok(Row { what: what.to_owned(), under: under.to_owned(), result, p50_ms, p99_ms, ..Row::default() })
 }
 
 /// The live feed, read for the streams it names.

@@ -36,7 +36,6 @@ async fn of(tool: &Tool, what: Opened, name: &str) -> Result<[Row; 2]> {
         what: format!("Memory per {name}"),
         under: format!("from {} to {} open", grouped(few), grouped(all)),
         result: format!("{each:.0} B (from {} to {} MiB in all)", with_few >> 20, with_all >> 20),
-        value: each,
         aim: "1,000 B",
         ..Row::default()
     };
@@ -44,7 +43,6 @@ async fn of(tool: &Tool, what: Opened, name: &str) -> Result<[Row; 2]> {
         what: format!("Disk per {name}"),
         under: format!("{} open, with the write-ahead log", grouped(all)),
         result: format!("{stored_each:.0} B ({} MiB in all)", stored >> 20),
-        value: stored_each,
         ..Row::default()
     };
     Ok([memory, disk])

@@ -30,7 +30,6 @@ pub(crate) async fn measure(tool: &Tool) -> Result<Vec<Row>> {
         what: "Take-over, until a call succeeds at the standby".to_owned(),
         under: format!("{under}, {} operations open", grouped(count)),
         result: format!("{:.2} s", time.as_secs_f64()),
-        value: time.as_secs_f64(),
         aim,
         ..Row::default()
     };
