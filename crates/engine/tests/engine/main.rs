@@ -5,7 +5,6 @@ mod approvals;
 mod behaviour;
 mod budget;
 mod cleanup;
-mod clocks;
 mod commit_index_gap;
 mod common;
 mod damaged_rows;
