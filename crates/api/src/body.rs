@@ -4,16 +4,15 @@ mod strict_json;
 
 use axum::body::Body;
 use axum::extract::{FromRequest, Request};
-use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use http_body::Body as _;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde_json::{Map, Value};
 use usher_engine::request_body::RequestBody;
 use usher_engine::request_body::field_reader::Fields;
-use usher_engine::{CheckedRequest, FieldError, FieldErrors, Requester};
+use usher_engine::{CheckedRequest, FieldErrors, Requester};
 
 use self::strict_json::Unambiguous;
 use crate::ApiState;
@@ -55,63 +54,10 @@ pub(crate) struct Checked<T>(pub(crate) T);
 /// Extracts the readable fields of a body (`None` if it is no object), and the errors of form.
 pub(crate) struct Draft<T: RequestBody>(pub(crate) Option<T::Draft>, pub(crate) FieldErrors);
 
-/// Why a body is rejected.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum BodyError {
-    #[error("the body must be sent with `Content-Type: application/json`")]
-    NotJson,
-    #[error("the body must not be compressed")]
-    Compressed,
-    #[error("the body is larger than {limit} bytes")]
-    TooLarge { limit: usize },
-    #[error("the body did not arrive in time")]
-    Timeout,
-    #[error("the body is incomplete")]
-    CutOff,
-    #[error("the body is empty; send a JSON object")]
-    Empty,
-    #[error("{0}")]
-    Malformed(#[from] serde_json::Error),
-    #[error("some fields are wrong")]
-    Invalid(Vec<FieldError>),
-    #[error("the token or API key was revoked while the body arrived")]
-    Revoked,
-}
-
-impl From<BodyError> for Problem {
-    fn from(error: BodyError) -> Self {
-        let code = match &error {
-            BodyError::NotJson | BodyError::Compressed => ErrorCode::UnsupportedMediaType,
-            BodyError::TooLarge { .. } => ErrorCode::BodyTooLarge,
-            BodyError::Timeout => ErrorCode::BodyTimeout,
-            // `serde_json` reports the expected token, line and column, without quoting the body.
-            BodyError::CutOff | BodyError::Empty | BodyError::Malformed(_) => ErrorCode::MalformedJson,
-            BodyError::Invalid(_) => ErrorCode::InvalidRequest,
-            BodyError::Revoked => ErrorCode::Unauthorized,
-        };
-        let detail = error.to_string();
-        match error {
-            BodyError::Invalid(errors) => Self::invalid(errors),
-            BodyError::Revoked => auth::revoked(),
-            // The accepted encodings (RFC 9110 section 12.5.3).
-            BodyError::Compressed => {
-                Self::new(code, detail).with_header(http::header::ACCEPT_ENCODING, HeaderValue::from_static("identity"))
-            }
-            _ => Self::new(code, detail),
-        }
-    }
-}
-
-impl IntoResponse for BodyError {
-    fn into_response(self) -> Response {
-        Problem::from(self).into_response()
-    }
-}
-
 impl<T: RequestBody> FromRequest<ApiState> for Json<T> {
-    type Rejection = BodyError;
+    type Rejection = Problem;
 
-    async fn from_request(request: Request, state: &ApiState) -> Result<Self, BodyError> {
+    async fn from_request(request: Request, state: &ApiState) -> Result<Self, Problem> {
         finish(draft(request, state, b"").await?).map(Self)
     }
 }
@@ -123,30 +69,27 @@ impl FromRequest<ApiState> for JsonObject {
         let (head, body) = request.into_parts();
         let bytes = read(&head.headers, body, state).await?;
         if bytes.is_empty() {
-            return Err(BodyError::Empty.into());
+            return Err(empty());
         }
-        match value(&bytes).map_err(BodyError::from)? {
+        match value(&bytes).map_err(malformed)? {
             Value::Object(object) => Ok(Self { object, remarks: Remarks::of(&head.extensions) }),
-            _ => Err(Problem::invalid(vec![FieldError {
-                pointer: String::new(),
-                detail: "must be a JSON object".to_owned(),
-            }])),
+            _ => Err(Problem::invalid_field("", "must be a JSON object")),
         }
     }
 }
 
 impl<T: RequestBody> FromRequest<ApiState> for OptionalJson<T> {
-    type Rejection = BodyError;
+    type Rejection = Problem;
 
-    async fn from_request(request: Request, state: &ApiState) -> Result<Self, BodyError> {
+    async fn from_request(request: Request, state: &ApiState) -> Result<Self, Problem> {
         finish(draft(request, state, b"{}").await?).map(Self)
     }
 }
 
 impl<T: CheckedRequest> FromRequest<ApiState> for Checked<T> {
-    type Rejection = BodyError;
+    type Rejection = Problem;
 
-    async fn from_request(request: Request, state: &ApiState) -> Result<Self, BodyError> {
+    async fn from_request(request: Request, state: &ApiState) -> Result<Self, Problem> {
         let requester = request.extensions().get::<Requester>().cloned();
         let remarks = Remarks::of(request.extensions());
         let mut draft: Draft<T> = draft(request, state, b"").await?;
@@ -167,51 +110,68 @@ impl<T: CheckedRequest> FromRequest<ApiState> for Checked<T> {
 }
 
 impl<T: RequestBody> FromRequest<ApiState> for Draft<T> {
-    type Rejection = BodyError;
+    type Rejection = Problem;
 
-    async fn from_request(request: Request, state: &ApiState) -> Result<Self, BodyError> {
+    async fn from_request(request: Request, state: &ApiState) -> Result<Self, Problem> {
         draft(request, state, b"").await
     }
 }
 
-async fn draft<T: RequestBody>(request: Request, state: &ApiState, empty: &[u8]) -> Result<Draft<T>, BodyError> {
+async fn draft<T: RequestBody>(request: Request, state: &ApiState, empty: &[u8]) -> Result<Draft<T>, Problem> {
     let (head, body) = request.into_parts();
     let bytes = read(&head.headers, body, state).await?;
     // The body may arrive slowly, and a revocation takes effect immediately.
     if head.extensions.get::<Authorization>().is_some_and(Authorization::is_revoked) {
-        return Err(BodyError::Revoked);
+        return Err(auth::revoked());
     }
     let mut draft = parse(if bytes.is_empty() { empty } else { &bytes })?;
     Remarks::of(&head.extensions).ignored(draft.1.take_ignored());
     Ok(draft)
 }
 
-fn finish<T: RequestBody>(Draft(draft, errors): Draft<T>) -> Result<T, BodyError> {
-    errors.finish(draft.and_then(T::complete)).map_err(BodyError::Invalid)
+fn finish<T: RequestBody>(Draft(draft, errors): Draft<T>) -> Result<T, Problem> {
+    errors.finish(draft.and_then(T::complete)).map_err(Problem::invalid)
 }
 
 /// The bytes of a JSON body; empty without a body.
-pub(crate) async fn read(headers: &HeaderMap, body: Body, state: &ApiState) -> Result<Bytes, BodyError> {
+pub(crate) async fn read(headers: &HeaderMap, body: Body, state: &ApiState) -> Result<Bytes, Problem> {
     if body.is_end_stream() {
         return Ok(Bytes::new());
     }
     if !is_json(headers) {
-        return Err(BodyError::NotJson);
+        let detail = "the body must be sent with `Content-Type: application/json`";
+        return Err(Problem::new(ErrorCode::UnsupportedMediaType, detail));
     }
     if headers.get(CONTENT_ENCODING).is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
-        return Err(BodyError::Compressed);
+        let problem = Problem::new(ErrorCode::UnsupportedMediaType, "the body must not be compressed");
+        // The accepted encodings (RFC 9110 section 12.5.3).
+        return Err(problem.with_header(ACCEPT_ENCODING, HeaderValue::from_static("identity")));
     }
     let limit = state.limits.body_bytes;
     if body.size_hint().lower() > u64::try_from(limit).unwrap_or(u64::MAX) {
-        return Err(BodyError::TooLarge { limit });
+        return Err(too_large(limit));
     }
     let collected = tokio::time::timeout(state.limits.body_timeout, Limited::new(body, limit).collect()).await;
     match collected {
-        Err(_elapsed) => Err(BodyError::Timeout),
+        Err(_elapsed) => Err(Problem::new(ErrorCode::BodyTimeout, "the body did not arrive in time")),
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(BodyError::TooLarge { limit }),
-        Ok(Err(_)) => Err(BodyError::CutOff),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(limit)),
+        Ok(Err(_)) => Err(Problem::new(ErrorCode::MalformedJson, "the body is incomplete")),
     }
+}
+
+pub(crate) fn too_large(limit: usize) -> Problem {
+    Problem::new(ErrorCode::BodyTooLarge, format!("the body is larger than {limit} bytes"))
+}
+
+fn empty() -> Problem {
+    Problem::new(ErrorCode::MalformedJson, "the body is empty; send a JSON object")
+}
+
+/// `serde_json` reports the expected token, line and column, without quoting the body.
+#[allow(clippy::needless_pass_by_value)] // for `map_err`
+fn malformed(error: serde_json::Error) -> Problem {
+    Problem::new(ErrorCode::MalformedJson, error.to_string())
 }
 
 /// Whether the media type is `application/json`, with any parameters: `charset` has no meaning for it (RFC 8259 section
@@ -230,12 +190,12 @@ pub(crate) fn value(json: &[u8]) -> Result<Value, serde_json::Error> {
     serde_json::from_slice(json).map(|Unambiguous(value)| value)
 }
 
-fn parse<T: RequestBody>(bytes: &[u8]) -> Result<Draft<T>, BodyError> {
+fn parse<T: RequestBody>(bytes: &[u8]) -> Result<Draft<T>, Problem> {
     if bytes.is_empty() {
-        return Err(BodyError::Empty);
+        return Err(empty());
     }
     let mut errors = FieldErrors::default();
-    let draft = match value(bytes)? {
+    let draft = match value(bytes).map_err(malformed)? {
         Value::Object(object) => Some(T::read(&mut Fields::new(&object, &mut errors))),
         _ => errors.reject("", "must be a JSON object"),
     };
@@ -266,7 +226,7 @@ mod tests {
         fn errors_never_quote_field_values(value in "[a-z]{20,60}") {
             let body = serde_json::json!({ "main_key": value, "subkeys": [value, { "key": value }], value.clone(): 1 });
             let error = parse::<Body>(body.to_string().as_bytes()).and_then(finish).err().unwrap();
-            let answer = Problem::from(error).to_json("");
+            let answer = error.to_json("");
             prop_assert!(!answer.contains(&value), "{answer}");
         }
     }

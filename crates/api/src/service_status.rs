@@ -67,47 +67,57 @@ pub struct Readiness {
     pub last_backup: Option<UnixMillis>,
 }
 
-/// An exchange rate.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The exchange rate of a currency.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = ReadyRate)]
 pub struct RateReadiness {
-    /// The currency.
+    /// The code of the currency.
+    #[schema(example = "EUR")]
     pub currency: String,
-    /// Why the rate is unavailable.
+    /// Why there is no rate now.
     pub problem: Option<String>,
     /// The sources that may have it.
     pub sources: Vec<RateSourceReadiness>,
 }
 
-/// A source of an exchange rate.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A source of an exchange rate. It is not asked for this response.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = ReadyRateSource)]
 pub struct RateSourceReadiness {
-    /// The name of the source.
+    /// Its name: that of the preset, or the host.
+    #[schema(example = "kraken")]
     pub name: String,
-    /// The age of its last price.
+    /// How many seconds ago its last price was read; `null` if it has had none since the start.
     pub age_seconds: Option<u64>,
-    /// Why its last price is missing or ignored.
+    /// Why its last response was of no use, or why it is left out.
     pub problem: Option<String>,
 }
 
-/// The state of a mint, by its last response.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A mint. It is not asked for this response.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = ReadyMint)]
 pub struct MintReadiness {
     /// Its address.
+    #[schema(example = "https://mint.example")]
     pub mint_url: String,
-    /// Unfinished jobs of the ticket wallet.
-    pub unfinished_jobs: usize,
-    /// Whether it responded to the last request; `None` if there was none since the start.
+    /// Whether it responded to the last request, other than with a server error; `null` when none was sent since the
+    /// start.
     pub responds: Option<bool>,
+    /// How many jobs (to mint, redeem, verify or withdraw) are not finished. They continue on their own.
+    pub unfinished_jobs: usize,
 }
 
-/// The Lightning wallet.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The Lightning backend.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = ReadyWallet)]
 pub struct WalletReadiness {
-    /// The backend's name in the configuration.
-    pub backend: &'static str,
-    /// Whether the backend is reachable; always true without a backend.
+    #[expect(missing_docs, reason = "the response needs no description of it")]
+    #[serde(rename = "ready")]
     pub connected: bool,
-    /// Codes of warnings for the operator.
+    /// Which one.
+    pub backend: &'static str,
+    /// What its operator should know: `disputed_settlements` while it reports payments as received whose proof or amount is
+    /// wrong; if the service runs it itself, also the codes of the `warnings` of `GET /wallet/info`.
     pub warnings: Vec<&'static str>,
 }
 

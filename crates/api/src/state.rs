@@ -156,33 +156,13 @@ pub struct ApiParts {
 #[derive(Clone)]
 pub struct ApiState(Arc<Shared>);
 
-/// The data behind [`ApiState`].
+/// The parts, and what all requests have in common.
 pub struct Shared {
-    pub(crate) engine: Arc<Engine>,
-    pub(crate) tokens: ApiTokens,
-    pub(crate) keys: Arc<KeyRing>,
-    pub(crate) version: String,
-    pub(crate) commit: String,
-    pub(crate) jwt: JwtIssuer,
-    pub(crate) limits: Limits,
-    pub(crate) is_development: bool,
+    parts: ApiParts,
     pub(crate) rate: Option<GlobalRateLimit>,
     pub(crate) key_rates: KeyRateLimits,
     /// Limits the refusals of keys in the audit log.
     pub(crate) recorded_refusals: KeyRateLimits,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) randomness: Arc<dyn Randomness>,
-    pub(crate) tasks: TaskTracker,
-    pub(crate) stop: CancellationToken,
-    pub(crate) pages: Router,
-    pub(crate) console: Option<ConsoleOptions>,
-    pub(crate) passkey_domain: Option<String>,
-    pub(crate) local: Router,
-    pub(crate) test_routes: Router<ApiState>,
-    pub(crate) directory: Arc<dyn Directory>,
-    pub(crate) relays: Arc<dyn RelayRegistry>,
-    pub(crate) openid: Option<Arc<dyn OpenIdControl>>,
-    pub(crate) status: Arc<dyn ServiceStatus>,
     pub(crate) metrics: HttpMetrics,
     pub(crate) connections: ConnectionTable,
     pub(crate) auth_failure_throttle: AuthFailureThrottle,
@@ -229,53 +209,11 @@ impl ApiState {
 
     /// Puts the parts together.
     pub fn new(parts: ApiParts) -> Self {
-        let ApiParts {
-            engine,
-            tokens,
-            keys,
-            version,
-            commit,
-            jwt,
-            limits,
-            is_development,
-            directory,
-            relays,
-            status,
-            clock,
-            randomness,
-            tasks,
-            stop,
-            openid,
-            pages,
-            console,
-            passkey_domain,
-            local,
-            test_routes,
-        } = parts;
+        let limits = &parts.limits;
         Self(Arc::new(Shared {
-            engine,
-            tokens: tokens.and_keys(Arc::clone(&keys)),
-            keys,
-            version,
-            commit,
-            jwt,
-            is_development,
             rate: limits.requests_per_second.map(GlobalRateLimit::new),
             key_rates: KeyRateLimits::default(),
             recorded_refusals: KeyRateLimits::default(),
-            clock,
-            randomness,
-            tasks,
-            stop,
-            pages,
-            console,
-            passkey_domain,
-            local,
-            test_routes,
-            directory,
-            relays,
-            openid,
-            status,
             metrics: HttpMetrics::new(),
             connections: ConnectionTable::default(),
             auth_failure_throttle: AuthFailureThrottle::default(),
@@ -295,7 +233,7 @@ impl ApiState {
                 SUBSCRIPTIONS,
             )),
             idempotency_queue: Arc::default(),
-            limits,
+            parts: ApiParts { tokens: parts.tokens.and_keys(Arc::clone(&parts.keys)), ..parts },
         }))
     }
 
@@ -326,5 +264,13 @@ impl std::ops::Deref for ApiState {
 
     fn deref(&self) -> &Shared {
         &self.0
+    }
+}
+
+impl std::ops::Deref for Shared {
+    type Target = ApiParts;
+
+    fn deref(&self) -> &ApiParts {
+        &self.parts
     }
 }

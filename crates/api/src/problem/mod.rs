@@ -111,6 +111,11 @@ impl Problem {
         problem
     }
 
+    /// `invalid_request`, with one invalid field.
+    pub(crate) fn invalid_field(pointer: &str, detail: impl Into<String>) -> Self {
+        Self::invalid(vec![FieldError { pointer: pointer.to_owned(), detail: detail.into() }])
+    }
+
     pub(crate) fn overloaded(detail: &'static str) -> Self {
         Self::new(ErrorCode::Overloaded, detail).retry_after(RETRY_SECONDS)
     }

@@ -1,6 +1,5 @@
 //! Errors of the ticket wallet.
 
-use usher_engine::FieldError;
 use usher_engine::ports::{TicketError, TokenFault};
 
 use super::{ErrorCode, Problem};
@@ -9,10 +8,6 @@ impl Problem {
     pub(crate) fn mint_timeout() -> Self {
         let detail = "the mint did not respond in time; the work goes on: repeat the request with its Idempotency-Key";
         Self::new(ErrorCode::MintTimeout, detail)
-    }
-
-    fn invalid_field(pointer: &str, detail: impl Into<String>) -> Self {
-        Self::invalid(vec![FieldError { pointer: pointer.to_owned(), detail: detail.into() }])
     }
 }
 

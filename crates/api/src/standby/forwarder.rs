@@ -23,7 +23,7 @@ use tokio_util::task::TaskTracker;
 
 use super::no_active_instance::{none, outcome_unknown, unreachable};
 use super::parts::StandbyParts;
-use crate::body::BodyError;
+use crate::body;
 use crate::connection_lease::ConnectionLease;
 use crate::forwarding_key::USHER_FORWARDED;
 use crate::header_list;
@@ -83,7 +83,7 @@ impl Forwarder {
         }
         // Refused here: the active instance would close while the body is being sent, which can lose the response.
         if request.body().size_hint().lower() > u64::try_from(self.parts.body_bytes).unwrap_or(u64::MAX) {
-            return Err(BodyError::TooLarge { limit: self.parts.body_bytes }.into());
+            return Err(body::too_large(self.parts.body_bytes));
         }
         let mut active = self.parts.active.clone();
         let Some(address) = active.borrow_and_update().clone() else {

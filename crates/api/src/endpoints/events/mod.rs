@@ -1,7 +1,6 @@
 //! Events: read them by polling, as server-sent events or over a WebSocket, and see which ones reached the webhook.
 
 mod event_json;
-mod events_error;
 mod list_webhook_deliveries;
 mod read_events;
 mod retry_webhook_delivery;

@@ -6,20 +6,18 @@ use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, body::Body};
 use http::{HeaderMap, StatusCode, header};
-use usher_engine::{EventPage, EventsError, ShownStream, StreamId};
+use usher_engine::{EventPage, EventsError, FieldError, FieldErrors, ShownStream, StreamId};
 
 use super::event_json::{self, MAX_INDEX};
-use super::events_error::Error;
 use super::sse;
 use crate::ApiState;
 use crate::auth::{self, Authorization};
 use crate::middleware::DeadlineExtension;
 use crate::path_parameter::PathParameter;
+use crate::problem::Problem;
 use crate::query::{self, Query};
 use crate::remarks::Remarks;
 use crate::request_log;
-use usher_engine::FieldError;
-use usher_engine::FieldErrors;
 
 /// Most events in one response.
 const MAX_LIMIT: u64 = 1_000;
@@ -112,7 +110,7 @@ pub(crate) async fn read_events(
     Extension(authorization): Extension<Authorization>,
     Extension(remarks): Extension<Remarks>,
     headers: HeaderMap,
-) -> Result<Response, Error> {
+) -> Result<Response, Problem> {
     let streaming = wants_event_stream(&headers);
     // An `EventSource` that has had no event has an empty one, which it does not send; some of those rebuilt from it do.
     let last_event_id = headers.get("last-event-id").filter(|id| !id.is_empty()).map(|id| id.to_str().unwrap_or("?"));
@@ -120,7 +118,7 @@ pub(crate) async fn read_events(
         let query = Query::new(query.as_deref());
         let parameters = Parameters::read(&query, last_event_id, streaming);
         query.note_ignored(&remarks);
-        parameters.map_err(Error::Invalid)?
+        parameters.map_err(Problem::invalid)?
     };
     // A malformed stream id gets the same 404 as an unknown one, so that an app has one case to handle.
     let stream = stream.ok_or(EventsError::NotFound)?;
@@ -146,14 +144,14 @@ async fn long_poll(
     authorization: &Authorization,
     stream: ShownStream,
     parameters: &Parameters,
-) -> Result<EventPage, Error> {
+) -> Result<EventPage, Problem> {
     let Parameters { after, limit, wait } = *parameters;
-    let _place = state.long_polls.take(authorization.origin()).map_err(|full| Error::Refused(full.into()))?;
+    let _place = state.long_polls.take(authorization.origin())?;
     let revoked = authorization.revoked();
     tokio::select! {
         biased;
         page = state.engine.events().wait(stream, after, limit, wait) => Ok(page?),
-        () = revoked.cancelled() => Err(Error::Refused(auth::revoked())),
+        () = revoked.cancelled() => Err(auth::revoked()),
         () = state.stop.cancelled() => Ok(state.engine.events().read(stream, after, limit).await?),
     }
 }

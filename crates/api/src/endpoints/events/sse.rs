@@ -14,9 +14,9 @@ use usher_engine::{EventPage, EventsError, ShownStream};
 use usher_places::Place;
 
 use super::event_json;
-use super::events_error::Error;
 use crate::ApiState;
 use crate::auth::Authorization;
+use crate::problem::Problem;
 
 /// Most events that are read at a time: a slow reader holds no more than these.
 const BATCH: usize = 100;
@@ -30,8 +30,8 @@ pub(super) async fn open(
     authorization: &Authorization,
     stream: ShownStream,
     after: u64,
-) -> Result<Response, Error> {
-    let place = state.event_streams.take(authorization.origin()).map_err(|full| Error::Refused(full.into()))?;
+) -> Result<Response, Problem> {
+    let place = state.event_streams.take(authorization.origin())?;
     let first = state.engine.events().read(stream, after, BATCH).await?;
     if first.done && first.events.is_empty() {
         return Ok(StatusCode::NO_CONTENT.into_response());

@@ -3,13 +3,11 @@
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
-use usher_engine::FieldError;
-use usher_protocol::keys::parse_public_key;
 use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::audit;
-use crate::path_parameter::PathParameter;
+use crate::path_parameter::UserKey;
 use crate::problem::{ErrorCode, Problem};
 
 /// Passkeys that were forgotten.
@@ -45,11 +43,8 @@ pub(crate) struct Forgotten {
 )]
 pub(crate) async fn forget_passkeys(
     State(state): State<ApiState>,
-    PathParameter(text): PathParameter,
+    UserKey(key): UserKey,
 ) -> Result<Json<Forgotten>, Problem> {
-    let key = text.ok_or_else(|| "is not UTF-8".to_owned());
-    let key = key.and_then(|text| parse_public_key(&text).map_err(|error| error.to_string()));
-    let key = key.map_err(|detail| Problem::invalid(vec![FieldError { pointer: "/main_key".to_owned(), detail }]))?;
     audit::begin(&state).await?;
     let forgotten = state.engine.logins().forget_passkeys(&key).await?;
     match forgotten {

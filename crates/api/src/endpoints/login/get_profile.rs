@@ -1,40 +1,13 @@
 //! `GET /profile/{main_key}`
 
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use usher_engine::ports::LookUpError;
-use usher_protocol::keys::parse_public_key;
+use usher_engine::Requester;
 
 use crate::ApiState;
 use crate::endpoints::profile::Profile;
-use crate::path_parameter::PathParameter;
+use crate::path_parameter::UserKey;
 use crate::problem::{ErrorCode, Problem};
-use usher_engine::{FieldError, Requester};
-
-/// Why there is no profile to return.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error("the key is wrong")]
-    Key(String),
-    #[error("there is no profile")]
-    NotFound,
-    #[error(transparent)]
-    LookUp(#[from] LookUpError),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        match self {
-            Self::Key(detail) => Problem::invalid(vec![FieldError { pointer: "/main_key".to_owned(), detail }]),
-            Self::NotFound => {
-                Problem::new(ErrorCode::ProfileNotFound, "relays responded, and none of them has a profile of this key")
-            }
-            Self::LookUp(error) => error.into(),
-        }
-        .into_response()
-    }
-}
 
 /// Fetches a user's profile.
 ///
@@ -56,10 +29,9 @@ impl IntoResponse for Error {
 pub(crate) async fn get_profile(
     State(state): State<ApiState>,
     Extension(requester): Extension<Requester>,
-    PathParameter(text): PathParameter,
-) -> Result<Json<Profile>, Error> {
-    let text = text.ok_or_else(|| Error::Key("is not UTF-8".to_owned()))?;
-    let key = parse_public_key(&text).map_err(|error| Error::Key(error.to_string()))?;
-    let profile = state.directory.profile(&key, requester.origin()).await?.ok_or(Error::NotFound)?;
-    Ok(Json(profile.into()))
+    UserKey(key): UserKey,
+) -> Result<Json<Profile>, Problem> {
+    let profile = state.directory.profile(&key, requester.origin()).await?;
+    let none = || Problem::new(ErrorCode::ProfileNotFound, "relays responded, and none of them has a profile of this key");
+    Ok(Json(profile.ok_or_else(none)?.into()))
 }

@@ -2,31 +2,14 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use usher_engine::request_body;
 use usher_engine::request_body::{Integer, Key};
-use usher_protocol::jwt::IssueError;
 use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body;
 use crate::problem::Problem;
-
-/// Why no JWT was issued.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    /// The service's clock is outside the calendar, or a token cannot be written: neither is the client's fault.
-    #[error(transparent)]
-    Issue(#[from] IssueError),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        let Self::Issue(error) = self;
-        Problem::internal(error).into_response()
-    }
-}
 
 /// The longest validity of a JWT, in hours: a year of 365 days.
 const MAX_HOURS: u64 = 365 * 24;
@@ -67,8 +50,9 @@ pub(crate) struct Issued {
 pub(crate) async fn issue_jwt(
     State(state): State<ApiState>,
     body::Json(request): body::Json<Body>,
-) -> Result<Json<Issued>, Error> {
+) -> Result<Json<Issued>, Problem> {
     let now = state.clock.now().secs();
-    let token = state.jwt.issue(request.target_key, now, request.duration_hours * 60 * 60)?;
+    // It fails if the service's clock is outside the calendar.
+    let token = state.jwt.issue(request.target_key, now, request.duration_hours * 60 * 60).map_err(Problem::internal)?;
     Ok(Json(Issued { token }))
 }

@@ -1,42 +1,15 @@
 //! `GET /nip05/{identifier}`
 
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::Serialize;
-use usher_engine::ports::{LookUpError, Nip05, Nip05Answer};
+use usher_engine::Requester;
+use usher_engine::ports::{Nip05, Nip05Answer, Nip05Error};
 use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::path_parameter::PathParameter;
 use crate::problem::{ErrorCode, Problem};
-use usher_engine::{FieldError, Requester};
-
-/// Why an identifier could not be resolved.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error("the identifier is wrong")]
-    Identifier(String),
-    #[error("the domain does not name a key")]
-    NotFound,
-    #[error(transparent)]
-    LookUp(#[from] LookUpError),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        match self {
-            Self::Identifier(detail) => {
-                Problem::invalid(vec![FieldError { pointer: "/identifier".to_owned(), detail }])
-            }
-            Self::NotFound => {
-                Problem::new(ErrorCode::ProfileNotFound, "the domain does not name a key for this identifier")
-            }
-            Self::LookUp(error) => error.into(),
-        }
-        .into_response()
-    }
-}
 
 /// The key of a NIP-05 identifier.
 #[derive(Debug, Serialize, ToSchema)]
@@ -78,10 +51,11 @@ pub(crate) async fn resolve_nip05(
     State(state): State<ApiState>,
     Extension(requester): Extension<Requester>,
     PathParameter(text): PathParameter,
-) -> Result<Json<Named>, Error> {
-    let text = text.ok_or_else(|| Error::Identifier("is not UTF-8".to_owned()))?;
-    let identifier: Nip05 =
-        text.parse().map_err(|error: usher_engine::ports::Nip05Error| Error::Identifier(error.to_string()))?;
-    let named = state.directory.nip05(&identifier, requester.origin()).await?.ok_or(Error::NotFound)?;
-    Ok(Json(named.into()))
+) -> Result<Json<Named>, Problem> {
+    let invalid = |detail: String| Problem::invalid_field("/identifier", detail);
+    let text = text.ok_or_else(|| invalid("is not UTF-8".to_owned()))?;
+    let identifier: Nip05 = text.parse().map_err(|error: Nip05Error| invalid(error.to_string()))?;
+    let named = state.directory.nip05(&identifier, requester.origin()).await?;
+    let none = || Problem::new(ErrorCode::ProfileNotFound, "the domain does not name a key for this identifier");
+    Ok(Json(named.ok_or_else(none)?.into()))
 }

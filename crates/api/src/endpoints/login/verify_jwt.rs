@@ -2,7 +2,6 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use usher_engine::request_body;
 use usher_engine::request_body::{Jwt, Key};
@@ -13,16 +12,8 @@ use crate::ApiState;
 use crate::body;
 use crate::problem::{ErrorCode, Problem};
 
-/// Why a JWT is invalid.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error(transparent)]
-    Verify(#[from] VerifyError),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        let Self::Verify(error) = self;
+impl From<VerifyError> for Problem {
+    fn from(error: VerifyError) -> Self {
         let code = match error {
             VerifyError::Expired => ErrorCode::JwtExpired,
             VerifyError::Malformed
@@ -32,7 +23,7 @@ impl IntoResponse for Error {
             | VerifyError::NotYetValid
             | VerifyError::BadKey => ErrorCode::JwtInvalid,
         };
-        Problem::new(code, error.to_string()).into_response()
+        Self::new(code, error.to_string())
     }
 }
 
@@ -77,7 +68,7 @@ pub(crate) struct Verified {
 pub(crate) async fn verify_jwt(
     State(state): State<ApiState>,
     body::Json(request): body::Json<Body>,
-) -> Result<Json<Verified>, Error> {
+) -> Result<Json<Verified>, Problem> {
     let token = jwt::verify(&request.token, &request.public_key, state.clock.now().secs())?;
     Ok(Json(Verified { target_key: token.target_key.to_hex() }))
 }

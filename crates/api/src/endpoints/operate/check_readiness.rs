@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::problem::{ErrorCode, Problem, RETRY_SECONDS};
-use crate::service_status::{MintReadiness, RateReadiness, RateSourceReadiness, Readiness};
+use crate::service_status::{MintReadiness, RateReadiness, Readiness, WalletReadiness};
 
 /// The service cannot do its work.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ pub(crate) struct Ready {
     store: Store,
     /// The Lightning backend. Without it only payments fail, so it does not affect `ready` of the service. `none` is
     /// always ready.
-    wallet: Wallet,
+    wallet: WalletReadiness,
     /// The mints. A mint that is away holds up only its own tickets, so it does not affect `ready` of the service.
     tickets: Tickets,
     /// The exchange rates. Without one only requests with amounts in its currency fail, so they do not affect `ready` of the
@@ -112,18 +112,6 @@ pub(crate) struct DamagedRow {
 /// Most damaged rows, and most mints, that are listed.
 const LISTED: usize = 100;
 
-/// The Lightning backend.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = ReadyWallet)]
-pub(crate) struct Wallet {
-    ready: bool,
-    /// Which one.
-    backend: &'static str,
-    /// What its operator should know: `disputed_settlements` while it reports payments as received whose proof or amount is
-    /// wrong; if the service runs it itself, also the codes of the `warnings` of `GET /wallet/info`.
-    warnings: Vec<&'static str>,
-}
-
 /// The mints.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ReadyTickets)]
@@ -131,21 +119,7 @@ pub(crate) struct Tickets {
     /// Whether no mint failed to respond to the last request.
     ready: bool,
     /// The first 100 mints at which the service has a balance or unfinished jobs, those that do not respond first.
-    mints: Vec<Mint>,
-}
-
-/// A mint. It is not asked for this response.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = ReadyMint)]
-pub(crate) struct Mint {
-    /// Its address.
-    #[schema(example = "https://mint.example")]
-    mint_url: String,
-    /// Whether it responded to the last request, other than with a server error; `null` when none was sent since the
-    /// start.
-    responds: Option<bool>,
-    /// How many jobs (to mint, redeem, verify or withdraw) are not finished. They continue on their own.
-    unfinished_jobs: usize,
+    mints: Vec<MintReadiness>,
 }
 
 /// The exchange rates.
@@ -155,47 +129,12 @@ pub(crate) struct Rates {
     /// Whether there is a rate of every configured currency.
     ready: bool,
     /// The configured currencies (`rates.currencies`).
-    currencies: Vec<RateState>,
-}
-
-/// The exchange rate of a currency.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = ReadyRate)]
-pub(crate) struct RateState {
-    /// The code of the currency.
-    #[schema(example = "EUR")]
-    currency: String,
-    /// Why there is no rate now.
-    problem: Option<String>,
-    /// The sources that may have it.
-    sources: Vec<RateSource>,
-}
-
-/// A source of an exchange rate. It is not asked for this response.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = ReadyRateSource)]
-pub(crate) struct RateSource {
-    /// Its name: that of the preset, or the host.
-    #[schema(example = "kraken")]
-    name: String,
-    /// How many seconds ago its last price was read; `null` if it has had none since the start.
-    age_seconds: Option<u64>,
-    /// Why its last response was of no use, or why it is left out.
-    problem: Option<String>,
+    currencies: Vec<RateReadiness>,
 }
 
 impl From<Vec<RateReadiness>> for Rates {
-    fn from(rates: Vec<RateReadiness>) -> Self {
-        let source = |RateSourceReadiness { name, age_seconds, problem }| RateSource { name, age_seconds, problem };
-        let state = |RateReadiness { currency, problem, sources }| RateState {
-            currency,
-            problem,
-            sources: sources.into_iter().map(source).collect(),
-        };
-        Self {
-            ready: rates.iter().all(|rate| rate.problem.is_none()),
-            currencies: rates.into_iter().map(state).collect(),
-        }
+    fn from(currencies: Vec<RateReadiness>) -> Self {
+        Self { ready: currencies.iter().all(|rate| rate.problem.is_none()), currencies }
     }
 }
 
@@ -203,11 +142,8 @@ impl From<Vec<MintReadiness>> for Tickets {
     fn from(mut mints: Vec<MintReadiness>) -> Self {
         mints.sort_by_key(|mint| mint.responds != Some(false));
         let ready = mints.iter().all(|mint| mint.responds != Some(false));
-        let mints = mints.into_iter().take(LISTED).map(|mint| {
-            let MintReadiness { mint_url, unfinished_jobs, responds } = mint;
-            Mint { mint_url, responds, unfinished_jobs }
-        });
-        Self { ready, mints: mints.collect() }
+        mints.truncate(LISTED);
+        Self { ready, mints }
     }
 }
 
@@ -222,7 +158,7 @@ impl From<Readiness> for Ready {
             instance: "active",
             relays: Relays { ready: connected, connected: relays.connected, total: relays.total },
             store: Store { ready: store, damaged_rows, damaged },
-            wallet: Wallet { ready: wallet.connected, backend: wallet.backend, warnings: wallet.warnings },
+            wallet,
             tickets: mints.into(),
             rates: rates.into(),
             last_backup_at: last_backup.map(usher_engine::UnixMillis::secs),

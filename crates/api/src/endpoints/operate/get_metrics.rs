@@ -10,21 +10,6 @@ use crate::problem::Problem;
 use crate::service_status::{Family, Measure, Sample};
 use crate::state::LongLivedConnections;
 
-/// Why there are no metrics.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    /// Two families contradict each other, which is an internal error.
-    #[error(transparent)]
-    Unwritable(#[from] prometheus::Error),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        let Self::Unwritable(error) = self;
-        Problem::internal(error).into_response()
-    }
-}
-
 /// Returns metrics for Prometheus.
 ///
 /// The text format, version 0.0.4. Names begin with `usher_`, units are base units, and counters end in `_total` and
@@ -42,12 +27,13 @@ impl IntoResponse for Error {
             usher_operations_open{kind=\"key_handshake\"} 3\n",
     )),
 )]
-pub(crate) async fn get_metrics(State(state): State<ApiState>) -> Result<Response, Error> {
+pub(crate) async fn get_metrics(State(state): State<ApiState>) -> Result<Response, Problem> {
     let mut families = state.status.metrics().await;
     families.push(build(&state));
     families.extend(long_lived_connections(&state));
     families.extend(connections(&state));
-    let text = state.metrics.write(families)?;
+    // It fails if two families contradict each other.
+    let text = state.metrics.write(families).map_err(Problem::internal)?;
     Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response())
 }
 

@@ -8,24 +8,13 @@ use axum::response::{IntoResponse, Response};
 use http::header::{ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN};
 use http::{HeaderValue, StatusCode};
 use serde::Serialize;
+use usher_engine::FieldErrors;
 use usher_engine::ports::WellKnown;
 use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::problem::Problem;
 use crate::query::Query;
-use usher_engine::FieldError;
-use usher_engine::FieldErrors;
-
-/// The query cannot be read.
-#[derive(Debug)]
-pub(crate) struct Error(Vec<FieldError>);
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        Problem::invalid(self.0).into_response()
-    }
-}
 
 /// Names and keys (NIP-05): the service itself, and nobody else.
 #[derive(Debug, Serialize, ToSchema)]
@@ -64,10 +53,10 @@ impl From<WellKnown> for Names {
 pub(crate) async fn get_nostr_json(
     State(state): State<ApiState>,
     RawQuery(query): RawQuery,
-) -> Result<Response, Error> {
+) -> Result<Response, Problem> {
     let mut errors = FieldErrors::default();
     let name = Query::new(query.as_deref()).text("name", &mut errors);
-    errors.finish(Some(())).map_err(Error)?;
+    errors.finish(Some(())).map_err(Problem::invalid)?;
     let known = state.directory.well_known();
     let told = match name {
         Some(name) => known.only(&name),

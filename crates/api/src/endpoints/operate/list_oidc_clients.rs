@@ -6,8 +6,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::oidc_clients::Client;
-use super::oidc_types::{Error, control};
+use super::oidc_types::control;
 use crate::ApiState;
+use crate::problem::Problem;
 
 /// The apps that log users in with OpenID Connect.
 #[derive(Debug, Serialize, ToSchema)]
@@ -25,7 +26,7 @@ pub(crate) struct Clients {
     path = "/oidc/clients",
     responses((status = 200, description = "The clients.", body = Clients)),
 )]
-pub(crate) async fn list_oidc_clients(State(state): State<ApiState>) -> Result<Json<Clients>, Error> {
+pub(crate) async fn list_oidc_clients(State(state): State<ApiState>) -> Result<Json<Clients>, Problem> {
     let clients = control(&state)?.clients();
     Ok(Json(Clients { clients: clients.into_iter().map(|client| Client::of(client, &state)).collect() }))
 }

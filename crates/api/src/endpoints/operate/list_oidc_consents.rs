@@ -10,9 +10,10 @@ use usher_protocol::PublicKey;
 use utoipa::ToSchema;
 use utoipa::openapi::{ObjectBuilder, Type};
 
-use super::oidc_types::{Error, provider};
+use super::oidc_types::provider;
 use crate::ApiState;
 use crate::paging::{Cursor, PageQuery, page};
+use crate::problem::Problem;
 use crate::query::Parameters;
 
 /// The last consent of a page: `<client>:<user>`. A client's id has no colon.
@@ -93,7 +94,7 @@ impl From<OpenIdConsent> for Consent {
 pub(crate) async fn list_oidc_consents(
     State(state): State<ApiState>,
     Parameters(PageQuery { after, limit }): Parameters<PageQuery<LastConsent>>,
-) -> Result<Json<List>, Error> {
+) -> Result<Json<List>, Problem> {
     let after = after.map(|last| (last.client_id, last.main_key.to_hex()));
     let consents = provider(&state)?.consents(after, limit).await?;
     let last = consents.last().filter(|_| consents.len() == limit);

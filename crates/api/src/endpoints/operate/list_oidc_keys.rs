@@ -3,8 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 
-use super::oidc_types::{Error, Keys, provider};
+use super::oidc_types::{Keys, provider};
 use crate::ApiState;
+use crate::problem::Problem;
 
 /// Lists the keys that sign ID tokens.
 ///
@@ -17,6 +18,6 @@ use crate::ApiState;
         (status = 503, description = "`oidc_not_configured`"),
     ),
 )]
-pub(crate) async fn list_oidc_keys(State(state): State<ApiState>) -> Result<Json<Keys>, Error> {
+pub(crate) async fn list_oidc_keys(State(state): State<ApiState>) -> Result<Json<Keys>, Problem> {
     Ok(Json(provider(&state)?.keys().into()))
 }

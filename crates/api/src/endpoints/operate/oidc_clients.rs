@@ -10,7 +10,6 @@ use utoipa::ToSchema;
 use utoipa::openapi::schema::ArrayBuilder;
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema, SchemaFormat, Type};
 
-use super::oidc_types::Error;
 use crate::ApiState;
 use crate::endpoints::shown_once::Secret;
 use crate::problem::{ErrorCode, Problem};
@@ -110,7 +109,7 @@ impl From<OpenIdClientError> for Problem {
                 "this client is one of oidc.clients in the configuration; change it there",
             ),
             OpenIdClientError::Refused(errors) => Self::invalid(errors),
-            OpenIdClientError::Keys(error) => Error::Keys(error).into(),
+            OpenIdClientError::Keys(error) => error.into(),
         }
     }
 }

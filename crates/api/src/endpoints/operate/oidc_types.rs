@@ -2,60 +2,35 @@
 
 use std::sync::Arc;
 
-use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use usher_engine::ports::{OpenIdControl, OpenIdKey, OpenIdKeyError, StoreError};
+use usher_engine::ports::{OpenIdControl, OpenIdKey, OpenIdKeyError};
 use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::problem::{ErrorCode, Problem};
 
-/// Why a request for the provider failed.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error("the service is no OpenID Connect provider")]
-    NoProvider,
-    #[error("there is no such consent")]
-    NoConsent,
-    #[error("there is no such key")]
-    NoKey,
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
-    Keys(#[from] OpenIdKeyError),
-}
-
-impl From<Error> for Problem {
-    fn from(error: Error) -> Self {
+impl From<OpenIdKeyError> for Problem {
+    fn from(error: OpenIdKeyError) -> Self {
         match error {
-            Error::NoProvider => Self::new(
-                ErrorCode::OidcNotConfigured,
-                "the service is no OpenID Connect provider: it has no client (POST /oidc/clients, oidc.clients)",
-            ),
-            Error::NoConsent => {
-                Self::new(ErrorCode::ConsentNotFound, "this user has not agreed to give this client anything")
-            }
-            Error::NoKey => Self::new(ErrorCode::SigningKeyNotFound, "no signing key has this id"),
-            Error::Store(error) | Error::Keys(OpenIdKeyError::Store(error)) => error.into(),
-            Error::Keys(error) => Self::internal(error),
+            OpenIdKeyError::Store(error) => error.into(),
+            error => Self::internal(error),
         }
     }
 }
 
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        Problem::from(self).into_response()
-    }
+fn no_provider() -> Problem {
+    let detail = "the service is no OpenID Connect provider: it has no client (POST /oidc/clients, oidc.clients)";
+    Problem::new(ErrorCode::OidcNotConfigured, detail)
 }
 
 /// The provider, while it has a client.
-pub(super) fn provider(state: &ApiState) -> Result<Arc<dyn OpenIdControl>, Error> {
-    control(state).and_then(|control| if control.is_on() { Ok(control) } else { Err(Error::NoProvider) })
+pub(super) fn provider(state: &ApiState) -> Result<Arc<dyn OpenIdControl>, Problem> {
+    control(state).and_then(|control| if control.is_on() { Ok(control) } else { Err(no_provider()) })
 }
 
 /// The provider, also without a client.
-pub(super) fn control(state: &ApiState) -> Result<Arc<dyn OpenIdControl>, Error> {
-    state.openid.clone().ok_or(Error::NoProvider)
+pub(super) fn control(state: &ApiState) -> Result<Arc<dyn OpenIdControl>, Problem> {
+    state.openid.clone().ok_or_else(no_provider)
 }
 
 /// The keys that sign ID tokens.

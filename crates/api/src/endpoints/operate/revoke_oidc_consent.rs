@@ -8,10 +8,11 @@ use usher_engine::request_body;
 use usher_engine::request_body::{Key, VisibleAscii};
 use utoipa::ToSchema;
 
-use super::oidc_types::{Error, provider};
+use super::oidc_types::provider;
 use crate::ApiState;
 use crate::audit;
 use crate::body;
+use crate::problem::{ErrorCode, Problem};
 
 request_body! {
     /// Names a consent.
@@ -52,10 +53,11 @@ pub(crate) struct Revoked {
 pub(crate) async fn revoke_oidc_consent(
     State(state): State<ApiState>,
     body::Json(Body { client_id, main_key }): body::Json<Body>,
-) -> Result<Json<Revoked>, Error> {
+) -> Result<Json<Revoked>, Problem> {
     let provider = provider(&state)?;
     PendingAudit::add_detail("client_id", client_id.as_str());
     audit::begin(&state).await?;
     let revoked = provider.revoke_consent(&client_id, main_key).await?;
-    if revoked { Ok(Json(Revoked { status: "revoked" })) } else { Err(Error::NoConsent) }
+    let none = || Problem::new(ErrorCode::ConsentNotFound, "this user has not agreed to give this client anything");
+    revoked.then_some(Json(Revoked { status: "revoked" })).ok_or_else(none)
 }

@@ -3,10 +3,11 @@
 use axum::Json;
 use axum::extract::State;
 
-use super::oidc_types::{Error, Keys, provider};
+use super::oidc_types::{Keys, provider};
 use crate::ApiState;
 use crate::audit;
 use crate::path_parameter::PathParameter;
+use crate::problem::{ErrorCode, Problem};
 
 /// Revokes a key that signs ID tokens.
 ///
@@ -26,10 +27,11 @@ use crate::path_parameter::PathParameter;
 pub(crate) async fn revoke_oidc_key(
     State(state): State<ApiState>,
     PathParameter(kid): PathParameter,
-) -> Result<Json<Keys>, Error> {
+) -> Result<Json<Keys>, Problem> {
     let provider = provider(&state)?;
-    let kid = kid.ok_or(Error::NoKey)?;
+    let none = || Problem::new(ErrorCode::SigningKeyNotFound, "no signing key has this id");
+    let kid = kid.ok_or_else(none)?;
     audit::begin(&state).await?;
     let keys = provider.revoke_key(&kid).await?;
-    Ok(Json(keys.ok_or(Error::NoKey)?.into()))
+    Ok(Json(keys.ok_or_else(none)?.into()))
 }

@@ -4,10 +4,11 @@ use axum::Json;
 use axum::extract::State;
 use usher_engine::request_body;
 
-use super::oidc_types::{Error, Keys, provider};
+use super::oidc_types::{Keys, provider};
 use crate::ApiState;
 use crate::audit;
 use crate::body;
+use crate::problem::Problem;
 
 request_body! {
     /// Has no fields.
@@ -31,7 +32,7 @@ request_body! {
 pub(crate) async fn rotate_oidc_keys(
     State(state): State<ApiState>,
     _: body::OptionalJson<Body>,
-) -> Result<Json<Keys>, Error> {
+) -> Result<Json<Keys>, Problem> {
     let provider = provider(&state)?;
     audit::begin(&state).await?;
     Ok(Json(provider.rotate_keys().await?.into()))

@@ -2,34 +2,14 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use usher_engine::ports::{CurrencyCode, RateUnavailable};
-use usher_engine::{FieldError, StartError};
+use usher_engine::StartError;
+use usher_engine::ports::CurrencyCode;
 use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::path_parameter::PathParameter;
 use crate::problem::Problem;
-
-/// Why there is no rate to return.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error("the currency is not configured")]
-    Currency(String),
-    #[error(transparent)]
-    Unavailable(#[from] RateUnavailable),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        match self {
-            Self::Currency(detail) => Problem::invalid(vec![FieldError { pointer: "/currency".to_owned(), detail }]),
-            Self::Unavailable(error) => StartError::from(error).into(),
-        }
-        .into_response()
-    }
-}
 
 /// The price of one bitcoin.
 #[derive(Debug, Serialize, ToSchema)]
@@ -67,14 +47,14 @@ pub(crate) struct CurrentRate {
 pub(crate) async fn get_rate(
     State(state): State<ApiState>,
     PathParameter(text): PathParameter,
-) -> Result<Json<CurrentRate>, Error> {
+) -> Result<Json<CurrentRate>, Problem> {
     let currency = text.as_deref().and_then(CurrencyCode::parse);
     let rates = state.engine.exchange_rates();
     let configured = currency.zip(rates).filter(|(currency, rates)| rates.currencies().contains(currency));
     let Some((currency, rates)) = configured else {
-        return Err(Error::Currency(state.engine.checks().currencies_with_rates()));
+        return Err(Problem::invalid_field("/currency", state.engine.checks().currencies_with_rates()));
     };
-    let rate = rates.rate(currency)?;
+    let rate = rates.rate(currency).map_err(StartError::from)?;
     Ok(Json(CurrentRate {
         currency: currency.to_string(),
         value: rate.value.to_string(),

@@ -1,36 +1,16 @@
 //! `GET /payments/{stream_id}/receipt`
 
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::event_data::RateData;
-use usher_engine::ports::{BookedPayment, PaymentRecord, PaymentRecordStatus, StoreError};
+use usher_engine::ports::{BookedPayment, PaymentRecord, PaymentRecordStatus};
 use usher_engine::{Price, Requester, StreamId};
 use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::path_parameter::PathParameter;
 use crate::problem::{ErrorCode, Problem};
-
-/// Why there is no receipt.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error("there is none")]
-    NotFound,
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        match self {
-            Self::NotFound => Problem::new(ErrorCode::ReceiptNotFound, "no payment with this stream was paid"),
-            Self::Store(error) => error.into(),
-        }
-        .into_response()
-    }
-}
 
 /// The receipt of a payment.
 #[derive(Debug, Serialize, ToSchema)]
@@ -110,8 +90,8 @@ pub(crate) async fn get_receipt(
     State(state): State<ApiState>,
     Extension(requester): Extension<Requester>,
     PathParameter(id): PathParameter<StreamId>,
-) -> Result<Json<Receipt>, Error> {
-    let id = id.ok_or(Error::NotFound)?;
-    let payment = state.engine.payments().booked(&requester, id).await?;
-    payment.and_then(Receipt::of).map(Json).ok_or(Error::NotFound)
+) -> Result<Json<Receipt>, Problem> {
+    let none = || Problem::new(ErrorCode::ReceiptNotFound, "no payment with this stream was paid");
+    let payment = state.engine.payments().booked(&requester, id.ok_or_else(none)?).await?;
+    payment.and_then(Receipt::of).map(Json).ok_or_else(none)
 }

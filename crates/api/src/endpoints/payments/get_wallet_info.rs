@@ -2,38 +2,23 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use usher_engine::ports::{LightningError, LightningInfo, NodeError, NodeState};
+use usher_engine::ports::{LightningError, LightningInfo, NodeState};
 use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::problem::{ErrorCode, Problem};
 
-/// Why there is no reply from the Lightning backend.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error("no wallet is configured")]
-    NotConfigured,
-    #[error(transparent)]
-    Wallet(#[from] LightningError),
-    #[error(transparent)]
-    Node(#[from] NodeError),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        let problem = match self {
-            Self::NotConfigured => Problem::wallet_not_configured(),
-            Self::Node(error) => error.into(),
-            Self::Wallet(LightningError::Unknown(_)) => {
-                Problem::new(ErrorCode::WalletTimeout, "the Lightning backend did not reply, or its reply is invalid")
+impl From<LightningError> for Problem {
+    fn from(error: LightningError) -> Self {
+        match error {
+            LightningError::Unknown(_) => {
+                Self::new(ErrorCode::WalletTimeout, "the Lightning backend did not reply, or its reply is invalid")
             }
-            Self::Wallet(
-                error @ (LightningError::Refused { .. } | LightningError::Failed(_) | LightningError::NotSent),
-            ) => Problem::new(ErrorCode::WalletError, error.to_string()),
-        };
-        problem.into_response()
+            LightningError::Refused { .. } | LightningError::Failed(_) | LightningError::NotSent => {
+                Self::new(ErrorCode::WalletError, error.to_string())
+            }
+        }
     }
 }
 
@@ -213,12 +198,12 @@ impl From<NodeState> for Node {
         (status = 504, description = "`wallet_timeout`: The Lightning backend did not reply in time."),
     ),
 )]
-pub(crate) async fn get_wallet_info(State(state): State<ApiState>) -> Result<Json<Info>, Error> {
+pub(crate) async fn get_wallet_info(State(state): State<ApiState>) -> Result<Json<Info>, Problem> {
     let node = match state.engine.lightning_node() {
         Some(node) => Some(node.state().await?),
         None => None,
     };
-    let (backend, info) = state.engine.lightning_info().await.ok_or(Error::NotConfigured)?;
+    let (backend, info) = state.engine.lightning_info().await.ok_or_else(Problem::wallet_not_configured)?;
     let info = match (info, &node) {
         (Ok(info), _) => info,
         // It says of itself why it does not run.

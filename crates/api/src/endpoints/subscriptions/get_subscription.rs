@@ -1,7 +1,6 @@
 //! `GET /subscriptions/{subscription_id}`
 
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use usher_engine::{Requester, SubscriptionError};
 
@@ -9,22 +8,6 @@ use super::subscription::Subscription;
 use crate::ApiState;
 use crate::path_parameter::PathParameter;
 use crate::problem::Problem;
-
-/// Why a subscription could not be read.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error(transparent)]
-    Subscription(#[from] SubscriptionError),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        let problem: Problem = match self {
-            Self::Subscription(error) => error.into(),
-        };
-        problem.into_response()
-    }
-}
 
 /// Shows a subscription.
 ///
@@ -44,7 +27,7 @@ pub(crate) async fn get_subscription(
     State(state): State<ApiState>,
     Extension(requester): Extension<Requester>,
     PathParameter(id): PathParameter,
-) -> Result<Json<Subscription>, Error> {
+) -> Result<Json<Subscription>, Problem> {
     let id = id.ok_or(SubscriptionError::NotFound)?;
     Ok(Json(state.engine.subscriptions().view(&requester, &id).await?.into()))
 }

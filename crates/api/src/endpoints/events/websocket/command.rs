@@ -4,7 +4,7 @@ use http::uri::PathAndQuery;
 use http::{HeaderName, HeaderValue, Method};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
-use usher_engine::StreamId;
+use usher_engine::{FieldError, FieldErrors, StreamId};
 use usher_engine::request_body::field_reader::{self, Fields};
 
 use crate::body;
@@ -12,8 +12,6 @@ use crate::endpoints::events::event_json::MAX_INDEX;
 use crate::idempotency::IDEMPOTENCY_KEY;
 use crate::problem::{ErrorCode, Problem};
 use crate::request_id::X_REQUEST_ID;
-use usher_engine::FieldError;
-use usher_engine::FieldErrors;
 
 /// Longest id of a command, in bytes: the response repeats it.
 const MAX_ID_BYTES: usize = 128;

@@ -6,7 +6,6 @@ use http::header::{CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBS
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-use crate::client_places::Full;
 use crate::header_list;
 use crate::problem::{ErrorCode, Problem};
 
@@ -19,16 +18,12 @@ pub(crate) enum HandshakeError {
     Version,
     #[error("`Sec-WebSocket-Key` must be 16 bytes in Base64")]
     Key,
-    /// All places are taken, or all that the key may have.
-    #[error(transparent)]
-    Full(Full),
 }
 
 impl From<HandshakeError> for Problem {
     fn from(error: HandshakeError) -> Self {
         let problem = Self::new(ErrorCode::UpgradeRequired, error.to_string());
         match error {
-            HandshakeError::Full(full) => full.into(),
             // RFC 6455 section 4.4.
             HandshakeError::Version => problem.with_header(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13")),
             // RFC 9110 section 15.5.22.

@@ -11,7 +11,7 @@ mod socket;
 mod stream_watches;
 
 use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use futures_util::FutureExt as _;
 use http::Version;
 use tracing::{Instrument as _, Span};
@@ -24,12 +24,6 @@ use crate::auth::Authorization;
 use crate::connection_lease::ConnectionLease;
 use crate::peer_address::ClientAddress;
 use crate::problem::Problem;
-
-impl IntoResponse for HandshakeError {
-    fn into_response(self) -> Response {
-        Problem::from(self).into_response()
-    }
-}
 
 /// Opens a WebSocket for events and requests.
 ///
@@ -55,17 +49,17 @@ impl IntoResponse for HandshakeError {
 pub(crate) async fn open_web_socket(
     State(state): State<ApiState>,
     mut request: Request,
-) -> Result<Response, HandshakeError> {
+) -> Result<Response, Problem> {
     let response = handshake::accept(request.method(), request.headers())?;
     if request.version() != Version::HTTP_11 {
-        return Err(HandshakeError::NotAnUpgrade);
+        return Err(HandshakeError::NotAnUpgrade.into());
     }
     // Without one, the token comes in the first message.
     let authorization = request.extensions_mut().remove::<Authorization>();
     // A client that has not sent the token does not count towards `limits.max_websockets` yet, only towards the limits of
     // connections.
     let permit = match &authorization {
-        Some(client) => Some(state.websockets.take(client.origin()).map_err(HandshakeError::Full)?),
+        Some(client) => Some(state.websockets.take(client.origin())?),
         None => None,
     };
     let client = request.extensions().get::<ClientAddress>().copied();

@@ -10,6 +10,7 @@ use futures_util::{FutureExt as _, StreamExt as _};
 use http::HeaderValue;
 use http::header::CONTENT_TYPE;
 use tower::ServiceExt as _;
+use usher_engine::FieldError;
 
 use super::command::RequestCommand;
 use super::encode;
@@ -19,7 +20,6 @@ use crate::middleware::{self, PreAuthenticated};
 use crate::peer_address::ClientAddress;
 use crate::problem::Problem;
 use crate::request_id::RequestId;
-use usher_engine::FieldError;
 
 /// The running requests of one connection.
 pub(super) struct Requests {
