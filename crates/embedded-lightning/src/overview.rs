@@ -8,7 +8,7 @@ use ldk_node::lightning::chain::channelmonitor::BalanceSource;
 use ldk_node::lightning::ln::channelmanager::PaymentId;
 use ldk_node::{LightningBalance, PendingSweepBalance};
 use tokio_util::sync::CancellationToken;
-use usher_engine::ports::{ChannelCounts, NodeState, NodeWarning};
+use usher_engine::ports::{NodeChannels, NodeOnChain, NodePending, NodeState, NodeWarning};
 
 use crate::liquidity::sendable;
 use crate::node::CLOSING_RESERVE;
@@ -69,16 +69,19 @@ impl NodeContext {
             network: self.network,
             synced_at: status.latest_lightning_wallet_sync_timestamp,
             height: status.current_best_block.height,
-            channels: ChannelCounts { usable, unusable: channels.len() - usable },
-            capacity: channels.iter().map(|channel| channel.channel_value_sats * 1000).sum(),
+            channels: NodeChannels {
+                usable,
+                unusable: channels.len() - usable,
+                capacity: channels.iter().map(|channel| channel.channel_value_sats * 1000).sum(),
+            },
             outbound: sendable(&channels),
             inbound,
-            on_chain: on_chain * 1000,
-            on_chain_spendable: spendable * 1000,
-            on_chain_reserved: kept * 1000,
-            payments_under_way: self.store.payments_under_way()?,
-            closing: (closing + swept.sum::<u64>()) * 1000,
-            sending: sending * 1000,
+            on_chain: NodeOnChain { total: on_chain * 1000, spendable: spendable * 1000, reserved: kept * 1000 },
+            pending: NodePending {
+                payments: self.store.payments_under_way()?,
+                closing: (closing + swept.sum::<u64>()) * 1000,
+                sending: sending * 1000,
+            },
             skimmed_fees: self.store.skimmed_fees()?,
             closures: self.store.closures()?,
             warnings: Vec::new(),
@@ -178,7 +181,7 @@ fn warnings(state: &NodeState, situation: &Situation) -> Vec<NodeWarning> {
     if situation.provider_is_away {
         warn("provider_away", "the liquidity provider is not connected: it opens no channels now".to_owned());
     }
-    let (inbound, capacity) = (state.inbound, state.capacity);
+    let (inbound, capacity) = (state.inbound, state.channels.capacity);
     if state.channels.usable == 0 && !situation.has_provider {
         warn(
             "cannot_receive",
@@ -195,7 +198,7 @@ fn warnings(state: &NodeState, situation: &Situation) -> Vec<NodeWarning> {
     if let Some(at) = situation.forced_closure
         && at.saturating_add(WARN_OF_CLOSURE) >= situation.now
     {
-        let money = match state.closing {
+        let money = match state.pending.closing {
             0 => "its money is on the chain".to_owned(),
             closing => format!("{closing} msat are on their way to the chain, less fees"),
         };
@@ -259,16 +262,11 @@ mod tests {
             network: Network::Regtest,
             synced_at: Some(999_990),
             height: 1,
-            channels: ChannelCounts { usable: 1, unusable: 0 },
-            capacity: 1_000_000,
+            channels: NodeChannels { usable: 1, unusable: 0, capacity: 1_000_000 },
             outbound: 500_000,
             inbound: 200_000,
-            on_chain: 0,
-            on_chain_spendable: 0,
-            on_chain_reserved: 0,
-            payments_under_way: 0,
-            closing: 7,
-            sending: 0,
+            on_chain: NodeOnChain::default(),
+            pending: NodePending { closing: 7, ..NodePending::default() },
             skimmed_fees: 0,
             closures: Closures::default(),
             warnings: Vec::new(),
@@ -282,8 +280,9 @@ mod tests {
     #[test]
     fn what_the_node_warns_of() {
         let closed = |at| Situation { forced_closure: Some(at), ..HEALTHY };
-        let new = NodeState { channels: ChannelCounts::default(), capacity: 0, inbound: 0, ..state() };
-        let alone = NodeState { channels: ChannelCounts { usable: 0, unusable: 1 }, inbound: 0, ..state() };
+        let new = NodeState { channels: NodeChannels::default(), inbound: 0, ..state() };
+        let alone =
+            NodeState { channels: NodeChannels { usable: 0, unusable: 1, capacity: 1_000_000 }, inbound: 0, ..state() };
         for (state, situation, expected) in [
             (state(), HEALTHY, &[][..]),
             // The provider opens the first channel.

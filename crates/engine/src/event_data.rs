@@ -297,7 +297,7 @@ pub struct SubscriptionClosedData {
 }
 
 /// When, and how often, a subscription is paid.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct AuthorizedRecurrence {
     /// One of the eight words, or the wallet's expansion of it in systemd's calendar form.
     #[schema(example = "monthly")]

@@ -100,7 +100,6 @@ pub use stream_id::StreamId;
 pub use subscription::request::RecurringPaymentRequest;
 pub use subscription::subscriptions::{SubscriptionError, SubscriptionFilter, Subscriptions};
 pub use ticket::delivery::SendTicket;
-pub use ticket::outgoing::OutgoingTicket;
 pub use ticket::request::RequestTicket;
 pub use ticket::tickets::{BurnTicket, MintTicket, Tickets, WithdrawTicket};
 pub use time::UnixMillis;

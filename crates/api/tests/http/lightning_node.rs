@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use usher_engine::LightningBackend;
 use usher_engine::StreamId;
 use usher_engine::ports::{
-    Channel, ChannelCounts, ChannelOpening, Closures, LightningNode, NodeError, NodeState, NodeWarning, OnChainAmount,
-    OnChainOrder, OnChainPrice, OnChainState, OnChainStatus, OnChainWish, OpeningState, ReceivingCost, WantedChannel,
+    Channel, ChannelOpening, Closures, LightningNode, NodeChannels, NodeError, NodeOnChain, NodePending, NodeState,
+    NodeWarning, OnChainAmount, OnChainOrder, OnChainPrice, OnChainState, OnChainStatus, OnChainWish, OpeningState,
+    ReceivingCost, WantedChannel,
 };
 use usher_protocol::bolt11::Network;
 use usher_testing::ports::FakeLightning;
@@ -40,16 +41,11 @@ impl LightningNode for ScriptedNode {
             network: Network::Signet,
             synced_at: None,
             height: 7,
-            channels: ChannelCounts { usable: 1, unusable: 2 },
-            capacity: 100,
+            channels: NodeChannels { usable: 1, unusable: 2, capacity: 100 },
             outbound: 40,
             inbound: 50,
-            on_chain: 30,
-            on_chain_spendable: 5,
-            on_chain_reserved: 25,
-            payments_under_way: 1,
-            closing: 9,
-            sending: 11,
+            on_chain: NodeOnChain { total: 30, spendable: 5, reserved: 25 },
+            pending: NodePending { payments: 1, closing: 9, sending: 11 },
             skimmed_fees: 2,
             closures: Closures { cooperative: 3, forced: 2, after_kill: 1 },
             warnings: vec![NodeWarning { code: "not_running", text: "it waits".to_owned() }],

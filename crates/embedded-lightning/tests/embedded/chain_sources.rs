@@ -82,7 +82,7 @@ async fn a_node_that_starts_anew_finds_its_money_on_the_chain() {
     let address: Address<_> = node.new_address().await.unwrap().parse().unwrap();
     network.chain.fund(&address.assume_checked(), Amount::from_sat(50_000)).unwrap();
     network.chain.mine(6).unwrap();
-    until_money(&node, |state| state.on_chain == 50_000_000).await;
+    until_money(&node, |state| state.on_chain.total == 50_000_000).await;
     node.stop().await;
 
     // A bitcoind is only asked for new blocks, unless the operator configures all.
@@ -91,14 +91,14 @@ async fn a_node_that_starts_anew_finds_its_money_on_the_chain() {
         let folder = TempDir::new().unwrap();
         let node = start(Options { recover, ..Setup::of(&network, folder.path()).options() }).await;
         until_money(&node, |state| state.synced_at.is_some() && synced(state)).await;
-        assert_eq!(node.state().await.unwrap().on_chain, found, "recover = {recover}");
+        assert_eq!(node.state().await.unwrap().on_chain.total, found, "recover = {recover}");
         node.stop().await;
     }
 
     let folder = TempDir::new().unwrap();
     let chain = usher_embedded_lightning::ChainSource::Esplora { url: network.chain.esplora_url(), token: None };
     let node = start(Options { chain, ..Setup::of(&network, folder.path()).options() }).await;
-    until_money(&node, |state| state.on_chain == 50_000_000).await;
+    until_money(&node, |state| state.on_chain.total == 50_000_000).await;
     node.stop().await;
 }
 

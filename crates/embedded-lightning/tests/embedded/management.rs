@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use ldk_node::bitcoin::{Address, Amount};
 use usher_engine::ports::{
-    ChannelCounts, Closures, IdempotencyKey, Lightning as _, LightningNode as _, NodeError, OpeningState,
-    ReceivingCost, WantedChannel,
+    Closures, IdempotencyKey, Lightning as _, LightningNode as _, NodeChannels, NodeError, OpeningState, ReceivingCost,
+    WantedChannel,
 };
 use usher_lightning_network::Network;
 
@@ -19,7 +19,7 @@ fn codes(state: &usher_engine::ports::NodeState) -> Vec<&'static str> {
 async fn the_price_of_a_channel_is_told_before_it_is_paid_and_shown_afterwards() {
     let mut fixture = Fixture::start().await;
     let new = fixture.backend.state().await.unwrap();
-    assert_eq!((new.channels, new.inbound, new.skimmed_fees), (ChannelCounts::default(), 0, 0));
+    assert_eq!((new.channels, new.inbound, new.skimmed_fees), (NodeChannels::default(), 0, 0));
     assert!(new.synced_at.is_some() && new.height > 0, "{new:?}");
 
     let cost = fixture.backend.receiving_cost(50_000_000).await;
@@ -35,8 +35,8 @@ async fn the_price_of_a_channel_is_told_before_it_is_paid_and_shown_afterwards()
     fixture.until_channel_is_usable().await;
     let state = fixture.backend.state().await.unwrap();
     assert_eq!(state.skimmed_fees, 2_000_000);
-    assert_eq!(state.channels, ChannelCounts { usable: 1, unusable: 0 });
-    assert!(state.outbound > 40_000_000 && state.inbound > 0 && state.capacity == 96_000_000, "{state:?}");
+    assert_eq!(state.channels, NodeChannels { usable: 1, unusable: 0, capacity: 96_000_000 });
+    assert!(state.outbound > 40_000_000 && state.inbound > 0, "{state:?}");
     let free = fixture.backend.receiving_cost(1_000_000).await;
     assert_eq!(free, Ok(ReceivingCost { opens_channel: false, opening_fee: 0 }));
 
@@ -54,11 +54,14 @@ async fn the_price_of_a_channel_is_told_before_it_is_paid_and_shown_afterwards()
     // although the library waits for more.
     for _ in 0..20 {
         let state = fixture.backend.state().await.unwrap();
-        assert!(state.on_chain + state.closing < 60_000_000, "{state:?}");
+        assert!(state.on_chain.total + state.pending.closing < 60_000_000, "{state:?}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     fixture.network.mine(1).await.unwrap();
-    until_state(&fixture, "money on the chain", |state| state.on_chain > 40_000_000 && state.closing == 0).await;
+    until_state(&fixture, "money on the chain", |state| {
+        state.on_chain.total > 40_000_000 && state.pending.closing == 0
+    })
+    .await;
     let state = fixture.backend.state().await.unwrap();
     assert_eq!(state.closures, Closures { cooperative: 1, forced: 0, after_kill: 0 });
     assert!(!codes(&state).contains(&"forced_closure"), "{state:?}");
@@ -74,7 +77,7 @@ async fn a_channel_is_opened_once_for_each_key_also_after_a_restart() {
     let address: Address<_> = fixture.backend.new_address().await.unwrap().parse().unwrap();
     fixture.network.chain.fund(&address.assume_checked(), Amount::from_sat(5_000_000)).unwrap();
     fixture.network.mine(6).await.unwrap();
-    until_state(&fixture, "balance on the chain", |state| state.on_chain_spendable == 5_000_000_000).await;
+    until_state(&fixture, "balance on the chain", |state| state.on_chain.spendable == 5_000_000_000).await;
 
     let opened = fixture.backend.open_channel(&wanted).await.unwrap();
     assert_eq!((opened.peer, opened.state), (fixture.network.provider.id().to_string(), OpeningState::Opening));
@@ -97,7 +100,7 @@ async fn a_channel_is_opened_once_for_each_key_also_after_a_restart() {
     fixture.backend.close_channel(&channels[0].id, true).await.unwrap();
     until_state(&fixture, "a counted closure", |state| state.closures.forced == 1).await;
     let state = fixture.backend.state().await.unwrap();
-    assert!(codes(&state).contains(&"forced_closure") && state.closing > 900_000_000, "{state:?}");
+    assert!(codes(&state).contains(&"forced_closure") && state.pending.closing > 900_000_000, "{state:?}");
     assert_eq!(fixture.backend.open_channel(&wanted).await.unwrap().state, OpeningState::Closed);
 }
 
@@ -108,7 +111,7 @@ async fn a_channel_is_not_opened_with_coins_of_another() {
     let address: Address<_> = fixture.backend.new_address().await.unwrap().parse().unwrap();
     fixture.network.chain.fund(&address.assume_checked(), Amount::from_sat(5_000_000)).unwrap();
     fixture.network.mine(6).await.unwrap();
-    until_state(&fixture, "balance on the chain", |state| state.on_chain_spendable == 5_000_000_000).await;
+    until_state(&fixture, "balance on the chain", |state| state.on_chain.spendable == 5_000_000_000).await;
 
     let wanted = |key| WantedChannel { key: Some(IdempotencyKey([key; 32])), peer: None, amount: 1_000_000_000 };
     assert_eq!(fixture.backend.open_channel(&wanted(1)).await.unwrap().state, OpeningState::Opening);
@@ -129,5 +132,5 @@ async fn a_channel_is_not_opened_with_coins_of_another() {
     fixture.network.mine(6).await.unwrap();
     until_state(&fixture, "two open channels", |state| state.channels.usable == 2).await;
     let state = fixture.backend.state().await.unwrap();
-    assert!(state.on_chain < 3_000_000_000 && state.on_chain > 2_990_000_000, "{state:?}");
+    assert!(state.on_chain.total < 3_000_000_000 && state.on_chain.total > 2_990_000_000, "{state:?}");
 }

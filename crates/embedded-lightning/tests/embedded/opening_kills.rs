@@ -87,7 +87,7 @@ async fn with_money_on_the_chain() -> Fixture {
     let fixture = Fixture::start().await;
     let address: Address<_> = fixture.backend.new_address().await.unwrap().parse().unwrap();
     fixture.network.chain.fund(&address.assume_checked(), Amount::from_sat(5_000_000)).unwrap();
-    until_state(&fixture, "balance on the chain", |state| state.on_chain_spendable == 5 * CAPACITY).await;
+    until_state(&fixture, "balance on the chain", |state| state.on_chain.spendable == 5 * CAPACITY).await;
     fixture
 }
 
@@ -102,8 +102,11 @@ async fn kill_and_check(fixture: &mut Fixture, key: u8, fail_point: &str) -> Ope
     if opening == OpeningState::Open {
         assert_eq!(channels.len(), 1, "{fail_point}: {channels:?}");
         let state = fixture.backend.state().await.unwrap();
-        assert!(state.on_chain + CAPACITY + FEES >= before.on_chain, "{fail_point}: funded twice: {state:?}");
-        assert_eq!(state.closing, 0, "{fail_point}: {state:?}");
+        assert!(
+            state.on_chain.total + CAPACITY + FEES >= before.on_chain.total,
+            "{fail_point}: funded twice: {state:?}"
+        );
+        assert_eq!(state.pending.closing, 0, "{fail_point}: {state:?}");
         fixture.backend.close_channel(&channels[0].id, false).await.unwrap();
         // The closure is counted, although the kill may have lost the report of the opening.
         until_state(fixture, "closure", |state| state.closures.cooperative == before.closures.cooperative + 1).await;
@@ -118,8 +121,8 @@ async fn kill_and_check(fixture: &mut Fixture, key: u8, fail_point: &str) -> Ope
     // All of the money returns, or never left: none is shown as on its way.
     until_state_with_blocks(fixture, "money back on the chain", |state| {
         state.channels.usable + state.channels.unusable == 0
-            && state.on_chain_spendable + FEES >= before.on_chain
-            && state.closing == 0
+            && state.on_chain.spendable + FEES >= before.on_chain.total
+            && state.pending.closing == 0
     })
     .await;
     opening
@@ -219,7 +222,7 @@ async fn ready(setup: &Setup) -> Arc<EmbeddedLightning> {
     tokio::spawn(async move { while notifications.recv().await.is_some() {} });
     let waits = |code: &str| ["not_running", "not_synced", "provider_away"].contains(&code);
     let is_ready = |state: NodeState| {
-        state.on_chain_spendable >= 2 * CAPACITY && !state.warnings.iter().any(|warning| waits(warning.code))
+        state.on_chain.spendable >= 2 * CAPACITY && !state.warnings.iter().any(|warning| waits(warning.code))
     };
     until("a node that can open channels", async || backend.state().await.is_ok_and(is_ready)).await;
     backend

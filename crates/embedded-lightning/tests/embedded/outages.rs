@@ -105,10 +105,10 @@ async fn a_channel_can_be_closed_although_the_provider_is_gone_for_good() {
     let address: Address<_> = fixture.backend.new_address().await.unwrap().parse().unwrap();
     fixture.network.chain.fund(&address.assume_checked(), Amount::from_sat(50_000)).unwrap();
     fixture.network.chain.mine(5).unwrap();
-    until_state(&fixture, "balance on the chain", |state| state.on_chain_spendable == 50_000_000).await;
+    until_state(&fixture, "balance on the chain", |state| state.on_chain.spendable == 50_000_000).await;
     fixture.restart().await;
     until("a closing transaction", async || fixture.network.chain.unconfirmed() > 0).await;
     let state = fixture.backend.state().await.unwrap();
-    assert_eq!(state.closing, 148_000_000, "all of it is on its way: {state:?}");
+    assert_eq!(state.pending.closing, 148_000_000, "all of it is on its way: {state:?}");
     assert!(state.warnings.iter().all(|it| it.code != "cannot_close"), "{state:?}");
 }

@@ -64,7 +64,7 @@ async fn with_coins(coins: usize) -> Fixture {
         fixture.network.chain.fund(&address.assume_checked(), Amount::from_sat(COIN)).unwrap();
     }
     let all = coins as u64 * COIN * 1000;
-    until_state(&fixture, "balance on the chain", |state| state.on_chain_spendable == all).await;
+    until_state(&fixture, "balance on the chain", |state| state.on_chain.spendable == all).await;
     fixture
 }
 
@@ -106,7 +106,10 @@ async fn an_order_is_carried_out_once_with_valid_signatures_and_the_sums_are_rig
     // The balance changes immediately, before the transaction is on the chain.
     let state = fixture.backend.state().await.unwrap();
     let left = 2 * COIN * 1000 - AMOUNT - sent.fee;
-    assert_eq!((state.on_chain, state.on_chain_spendable, state.sending), (left, left, AMOUNT + sent.fee));
+    assert_eq!(
+        (state.on_chain.total, state.on_chain.spendable, state.pending.sending),
+        (left, left, AMOUNT + sent.fee)
+    );
     for _ in 0..3 {
         assert_eq!(fixture.backend.send_on_chain(&wanted).await.unwrap().transaction, sent.transaction);
     }
@@ -119,7 +122,7 @@ async fn an_order_is_carried_out_once_with_valid_signatures_and_the_sums_are_rig
     fixture.network.chain.mine(1).unwrap();
     until_confirmed(&fixture, &wanted, 1).await;
     let state = fixture.backend.state().await.unwrap();
-    assert_eq!((state.on_chain, state.sending), (left, 0));
+    assert_eq!((state.on_chain.total, state.pending.sending), (left, 0));
     fixture.network.chain.mine(5).unwrap();
     let sixth = OnChainState::Confirmed { confirmations: 6 };
     assert_eq!(until_confirmed(&fixture, &wanted, 6).await, OnChainStatus { state: sixth, ..sent });
@@ -182,7 +185,7 @@ async fn what_cannot_be_sent_is_refused_before_anything_happens() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hundred_orders_at_once_spend_no_coin_twice() {
     let fixture = with_coins(5).await;
-    let before = fixture.backend.state().await.unwrap().on_chain;
+    let before = fixture.backend.state().await.unwrap().on_chain.total;
     let mut asked = tokio::task::JoinSet::new();
     for number in 0..100 {
         let backend = Arc::clone(&fixture.backend);
@@ -196,9 +199,9 @@ async fn a_hundred_orders_at_once_spend_no_coin_twice() {
     let spent: u64 = sent.iter().map(|sent| sent.amount + sent.fee).sum();
     until("published transactions", async || got(&fixture) == AMOUNT * 14).await;
     fixture.network.chain.mine(1).unwrap();
-    until_state(&fixture, "confirmed transactions", |state| state.sending == 0).await;
+    until_state(&fixture, "confirmed transactions", |state| state.pending.sending == 0).await;
     let state = fixture.backend.state().await.unwrap();
-    assert_eq!((state.on_chain, got(&fixture)), (before - spent, AMOUNT * 14));
+    assert_eq!((state.on_chain.total, got(&fixture)), (before - spent, AMOUNT * 14));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -208,20 +211,20 @@ async fn all_of_it_leaves_after_the_channels_are_closed() {
     fixture.backend.close_channel(&channel.id, false).await.unwrap();
     until("a closing transaction", async || fixture.network.chain.unconfirmed() > 0).await;
     fixture.network.mine(6).await.unwrap();
-    until_state(&fixture, "money on the chain", |state| state.on_chain_spendable > 100_000_000).await;
+    until_state(&fixture, "money on the chain", |state| state.on_chain.spendable > 100_000_000).await;
     let state = fixture.backend.state().await.unwrap();
-    assert_eq!((state.on_chain_spendable, state.channels.usable), (state.on_chain, 0));
+    assert_eq!((state.on_chain.spendable, state.channels.usable), (state.on_chain.total, 0));
     let sent = fixture.backend.send_on_chain(&order(1, OnChainAmount::All)).await.unwrap();
-    assert_eq!(sent.amount + sent.fee, state.on_chain);
+    assert_eq!(sent.amount + sent.fee, state.on_chain.total);
     let state = fixture.backend.state().await.unwrap();
-    assert_eq!((state.on_chain, state.on_chain_spendable, state.sending), (0, 0, sent.amount + sent.fee));
+    assert_eq!((state.on_chain.total, state.on_chain.spendable, state.pending.sending), (0, 0, sent.amount + sent.fee));
     let nothing = fixture.backend.send_on_chain(&order(2, OnChainAmount::All)).await;
     assert!(matches!(nothing, Err(NodeError::InvalidAmount(_))), "{nothing:?}");
     until("a published transaction", async || got(&fixture) == sent.amount).await;
     fixture.network.chain.mine(6).unwrap();
     until_confirmed(&fixture, &order(1, OnChainAmount::All), 6).await;
     fixture.restart().await;
-    assert_eq!(fixture.backend.state().await.unwrap().on_chain, 0);
+    assert_eq!(fixture.backend.state().await.unwrap().on_chain.total, 0);
 }
 
 /// With a channel with another peer than the provider, the reserve stays.
@@ -236,12 +239,13 @@ async fn all_of_it_leaves_the_reserve_of_channels() {
     assert!(matches!(early, Err(NodeError::Refused(_))), "coins of the funding transaction: {early:?}");
     until("a funding transaction", async || fixture.network.chain.unconfirmed() > 0).await;
     fixture.network.mine(6).await.unwrap();
-    until_state(&fixture, "an open channel", |state| state.channels.usable == 1 && state.on_chain < 500_000_000).await;
+    until_state(&fixture, "an open channel", |state| state.channels.usable == 1 && state.on_chain.total < 500_000_000)
+        .await;
     let before = fixture.backend.state().await.unwrap();
     let sent = fixture.backend.send_on_chain(&order(2, OnChainAmount::All)).await.unwrap();
-    assert_eq!(sent.amount + sent.fee, before.on_chain_spendable);
+    assert_eq!(sent.amount + sent.fee, before.on_chain.spendable);
     let state = fixture.backend.state().await.unwrap();
-    assert_eq!((state.on_chain, state.on_chain_spendable, state.on_chain_reserved), (25_000_000, 0, 25_000_000));
+    assert_eq!((state.on_chain.total, state.on_chain.spendable, state.on_chain.reserved), (25_000_000, 0, 25_000_000));
     // Nor does the next channel take coins that are being sent.
     let other = fixture.backend.open_channel(&wanted).await;
     assert!(matches!(other, Err(NodeError::InvalidAmount(_))), "{other:?}");
@@ -255,7 +259,7 @@ async fn a_transaction_that_the_chain_source_refuses_is_published_again() {
     fixture.restart().await;
     assert_eq!(got(&fixture), 0);
     let state = fixture.backend.state().await.unwrap();
-    assert_eq!(state.sending, sent.amount + sent.fee);
+    assert_eq!(state.pending.sending, sent.amount + sent.fee);
     fixture.network.chain.set_takes_transactions(true);
     until("a published transaction", async || got(&fixture) == AMOUNT).await;
 }
@@ -273,7 +277,7 @@ async fn a_kill_at_each_instant_of_an_order() {
 /// Sends in another process that ends at `fail_point`; then repeats the order here.
 async fn kill_and_check(fail_point: &str) {
     let mut fixture = with_coins(3).await;
-    let before = fixture.backend.state().await.unwrap().on_chain;
+    let before = fixture.backend.state().await.unwrap().on_chain.total;
     fixture.release_folder().await;
     child_process::run(&fixture, "sends::in_another_process", fail_point, &[]).await;
     fixture.start_again().await;
@@ -286,7 +290,7 @@ async fn kill_and_check(fail_point: &str) {
     fixture.network.chain.mine(6).unwrap();
     sent = until_confirmed(&fixture, &order(1, OnChainAmount::Exactly(AMOUNT)), 6).await;
     let state = fixture.backend.state().await.unwrap();
-    assert_eq!((state.on_chain, got(&fixture)), (before - sent.amount - sent.fee, AMOUNT), "{fail_point}");
+    assert_eq!((state.on_chain.total, got(&fixture)), (before - sent.amount - sent.fee, AMOUNT), "{fail_point}");
 }
 
 /// Not a test: the body of the child process, without effect otherwise.
@@ -304,7 +308,7 @@ async fn ready(setup: &Setup) -> Arc<EmbeddedLightning> {
     let (backend, mut notifications) = setup.start().await;
     tokio::spawn(async move { while notifications.recv().await.is_some() {} });
     let is_ready = |state: NodeState| {
-        state.on_chain_spendable > 0 && !state.warnings.iter().any(|warning| warning.code == "not_running")
+        state.on_chain.spendable > 0 && !state.warnings.iter().any(|warning| warning.code == "not_running")
     };
     until("a node with money", async || backend.state().await.is_ok_and(is_ready)).await;
     backend

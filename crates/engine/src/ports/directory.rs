@@ -6,8 +6,10 @@ mod nip05_identifier;
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
+use serde::Serialize;
 use usher_protocol::text::clean;
 use usher_protocol::{EventId, PublicKey};
+use utoipa::ToSchema;
 
 use super::StoreError;
 use crate::request_body;
@@ -67,22 +69,39 @@ pub trait Directory: Send + Sync {
     fn well_known(&self) -> WellKnown;
 }
 
-/// A profile (interface specification 2.10). Each text is one line, with the limits of this module.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A profile. Its texts come from an untrusted source: they have one line each, no control characters, and a limited
+/// length.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(example = json!({
+    "id": "3f2f8a3b1c0d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7",
+    "pubkey": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
+    "name": "ada",
+    "display_name": "Ada Lovelace",
+    "picture": "https://example.com/ada.png",
+    "about": null,
+    "nip05": "ada@example.com",
+}))]
 pub struct Profile {
-    /// Its event.
+    /// The id of the Nostr event with the profile.
+    #[schema(value_type = String)]
     pub id: EventId,
-    /// The key of its owner.
+    /// The key of the user.
+    #[schema(value_type = String)]
     pub pubkey: PublicKey,
-    /// User name, no spaces.
+    /// User name, without spaces.
+    #[schema(required = true, max_length = 64)]
     pub name: Option<String>,
-    /// Name as shown.
+    /// The name to display.
+    #[schema(required = true, max_length = 128)]
     pub display_name: Option<String>,
-    /// `https` or `http` address of a picture, freely chosen by its owner: check the network address before loading it.
+    /// `https` or `http` URL of a picture. It is untrusted.
+    #[schema(required = true, max_length = 2048)]
     pub picture: Option<String>,
     /// A short description.
+    #[schema(required = true, max_length = 4096)]
     pub about: Option<String>,
-    /// The identifier, verified: its domain maps it to this key.
+    /// Identifier `name@domain`, only if the domain confirms it.
+    #[schema(required = true, value_type = Option<String>)]
     pub nip05: Option<Nip05>,
 }
 
@@ -148,21 +167,32 @@ impl ProfileChange {
     }
 }
 
-/// The result of a NIP-05 look-up.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The key of a NIP-05 identifier.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = Nip05, example = json!({
+    "pubkey": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
+    "relays": ["wss://relay.example"],
+}))]
 pub struct Nip05Answer {
     /// The key.
+    #[schema(value_type = String)]
     pub pubkey: PublicKey,
-    /// Relays at which the user can be reached, according to the domain: a bounded number of addresses, not tested.
+    /// The user's relays according to the domain.
     pub relays: Vec<String>,
 }
 
-/// The content of `/.well-known/nostr.json`; both maps are empty if the service has no name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Names and keys (NIP-05): the service itself, and nobody else.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(example = json!({
+    "names": { "shop": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e" },
+    "relays": {
+        "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e": ["wss://relay.example"],
+    },
+}))]
 pub struct WellKnown {
-    /// Name to key, 64 lower-case hexadecimal characters.
+    /// Name to key.
     pub names: BTreeMap<String, String>,
-    /// Key to addresses of the service's relays.
+    /// Key to relays.
     pub relays: BTreeMap<String, Vec<String>>,
 }
 

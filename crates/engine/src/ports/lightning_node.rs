@@ -3,7 +3,9 @@
 use std::fmt;
 
 use async_trait::async_trait;
+use serde::Serialize;
 use usher_protocol::bolt11::Network;
+use utoipa::ToSchema;
 
 use super::IdempotencyKey;
 use super::on_chain::{OnChainOrder, OnChainPrice, OnChainStatus, OnChainWish};
@@ -72,108 +74,166 @@ pub trait LightningNode: Send + Sync {
     async fn look_up_on_chain(&self, order: StreamId) -> Result<Option<OnChainStatus>, NodeError>;
 }
 
-/// The state of a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The state of the Lightning node that the service runs itself. All amounts are millisats.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = LightningNode)]
 pub struct NodeState {
-    /// Its public key, in hex.
+    /// Its public key.
+    #[schema(example = "02eec7245d6b7d2ccb30380bfbe2a3648cd7a942653f5aa340edcea1f283686619")]
     pub node_id: String,
     /// Its network.
+    #[serde(skip)]
     pub network: Network,
-    /// When it last processed the chain, in Unix seconds; `None` before the first time.
+    /// When it last processed the chain, in Unix seconds; `null` before the first time.
+    #[schema(required = true, example = 1732137600)]
     pub synced_at: Option<u64>,
     /// The height of the last block that it has processed.
+    #[schema(example = 870000)]
     pub height: u32,
-    /// The numbers of usable and unusable channels.
-    pub channels: ChannelCounts,
-    /// The capacity of its channels, both sides together.
-    pub capacity: u64,
+    /// Its channels (`GET /wallet/channels`).
+    pub channels: NodeChannels,
     /// What it can send over its channels.
+    #[serde(skip)]
     pub outbound: u64,
     /// The largest payment that it can receive without a new channel.
+    #[schema(example = 50000000)]
     pub inbound: u64,
-    /// Its on-chain balance, including unconfirmed transactions.
-    pub on_chain: u64,
-    /// The spendable part of it.
-    pub on_chain_spendable: u64,
-    /// The part reserved for closing channels.
-    pub on_chain_reserved: u64,
-    /// How many payments by the service are under way.
-    pub payments_under_way: u64,
-    /// Being paid out on chain from closed channels.
-    pub closing: u64,
-    /// Sent on chain by unconfirmed transactions, including fees.
-    pub sending: u64,
+    /// Its balance on the chain.
+    pub on_chain: NodeOnChain,
+    /// What is on its way.
+    pub pending: NodePending,
     /// What liquidity providers have kept for opening channels, in all.
+    #[schema(example = 2000000)]
     pub skimmed_fees: u64,
     /// How many channels were closed, in all.
     pub closures: Closures,
-    /// Warnings for its operator.
+    /// What the operator should know.
     pub warnings: Vec<NodeWarning>,
 }
 
 /// How many channels there are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ChannelCounts {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = LightningNodeChannels)]
+pub struct NodeChannels {
     /// Those that can be used now.
+    #[schema(example = 1)]
     pub usable: usize,
     /// The others: not confirmed yet, or without a connection to the peer.
+    #[schema(example = 0)]
     pub unusable: usize,
+    /// What all channels hold on both sides.
+    #[schema(example = 100000000)]
+    pub capacity: u64,
+}
+
+/// A balance on the chain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = LightningNodeOnChain)]
+pub struct NodeOnChain {
+    /// All of it, unconfirmed transactions included.
+    #[schema(example = 30000000)]
+    pub total: u64,
+    /// What the node can spend.
+    #[schema(example = 5000000)]
+    pub spendable: u64,
+    /// What the node keeps for closing channels.
+    #[schema(example = 25000000)]
+    pub reserved: u64,
+}
+
+/// What is on its way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = LightningNodePending)]
+pub struct NodePending {
+    /// How many payments by the service are under way.
+    #[schema(example = 0)]
+    pub payments: u64,
+    /// Millisats on their way from closed channels to the chain.
+    #[schema(example = 0)]
+    pub closing: u64,
+    /// Millisats, fees included, that are sent on chain by transactions in no block yet: no part of the balance any more.
+    #[schema(example = 0)]
+    pub sending: u64,
 }
 
 /// How many channels were closed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = LightningNodeClosures)]
 pub struct Closures {
     /// With the peer's agreement.
+    #[schema(example = 0)]
     pub cooperative: u64,
-    /// By one side alone (force-closed).
+    /// By one side alone.
+    #[schema(example = 0)]
     pub forced: u64,
-    /// The part of these that is due to a kill of this process between two writes.
+    /// Of those: because the service was killed between two writes.
+    #[schema(example = 0)]
     pub after_kill: u64,
 }
 
-/// A warning for the operator of a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What the operator should know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = LightningNodeWarning)]
 pub struct NodeWarning {
-    /// The kind of warning.
+    /// For programs: `not_running`, `not_synced`, `provider_away`, `cannot_receive`, `low_inbound`, `forced_closure` or
+    /// `cannot_close`. Later versions may add codes.
+    #[schema(example = "low_inbound")]
     pub code: &'static str,
-    /// The text of the warning.
+    /// For people.
+    #[schema(example = "the channels can receive 1000000 msat in one payment: …")]
     pub text: String,
 }
 
-/// A channel.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A channel. All amounts are millisats.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(example = json!({
+    "channel_id": "0001020304050607080900010203040506070809000102030405060708090102",
+    "peer": "02eec7245d6b7d2ccb30380bfbe2a3648cd7a942653f5aa340edcea1f283686619",
+    "peer_address": "203.0.113.7:9735",
+    "funding": "0001020304050607080900010203040506070809000102030405060708090102:0",
+    "capacity": 100000000,
+    "outbound": 48000000,
+    "inbound": 50000000,
+    "opened_by_service": false,
+    "ready": true,
+    "usable": true,
+}))]
 pub struct Channel {
-    /// Its id, in hex.
+    /// Its id.
+    #[serde(rename = "channel_id")]
     pub id: String,
-    /// The peer's public key, in hex.
+    /// The peer's public key.
     pub peer: String,
     /// Where the peer was last reached.
+    #[schema(required = true)]
     pub peer_address: Option<String>,
-    /// The output that holds its money, as `<transaction id>:<index>`; `None` before its funding transaction exists.
+    /// The output that holds its money: `<transaction id>:<index>`; `null` before its funding transaction is made.
+    #[schema(required = true)]
     pub funding: Option<String>,
-    /// Its capacity, both sides together.
+    /// What both sides hold together.
     pub capacity: u64,
     /// What can be sent over it.
     pub outbound: u64,
     /// What can be received over it.
     pub inbound: u64,
-    /// Whether the service opened it.
+    /// Whether the service opened it; otherwise the peer did.
     pub opened_by_service: bool,
-    /// Whether its funding transaction is confirmed, or the peer is trusted not to double-spend it.
+    /// Whether its funding transaction is confirmed, or the service trusts the peer not to take it back.
     pub ready: bool,
     /// Whether payments can pass now.
     pub usable: bool,
 }
 
 /// What it costs to receive a payment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ReceivingCost {
-    /// Whether a channel must be opened.
+    /// Whether the liquidity provider would open a channel for it.
+    #[schema(example = true)]
     pub opens_channel: bool,
-    /// The liquidity provider's deduction from the payment.
+    /// What the provider would keep of the payment for that, in millisats.
+    #[schema(example = 2000000)]
     pub opening_fee: u64,
 }
-
 /// A channel to open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WantedChannel {
@@ -186,17 +246,22 @@ pub struct WantedChannel {
 }
 
 /// A channel that was requested.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ChannelOpening {
-    /// The peer's public key, in hex.
+    /// The peer's public key.
+    #[schema(example = "02eec7245d6b7d2ccb30380bfbe2a3648cd7a942653f5aa340edcea1f283686619")]
     pub peer: String,
-    /// Its state.
+    /// `opening` until the funding transaction is confirmed, then `open`; `closed` if it was closed again, or the peer
+    /// refused it.
+    #[serde(rename = "status")]
+    #[schema(value_type = String, pattern = "^(opening|open|closed)$", example = "opening")]
     pub state: OpeningState,
 }
 
 usher_protocol::words! {
     /// The state of an opening.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "snake_case")]
     pub enum OpeningState {
         /// Being negotiated with the peer, or waiting for confirmations.
         Opening = "opening",

@@ -55,8 +55,8 @@ pub use lightning::{
     WantedInvoice,
 };
 pub use lightning_node::{
-    Channel, ChannelCounts, ChannelOpening, Closures, LightningNode, NodeError, NodeState, NodeWarning, OpeningState,
-    ReceivingCost, WantedChannel,
+    Channel, ChannelOpening, Closures, LightningNode, NodeChannels, NodeError, NodeOnChain, NodePending, NodeState,
+    NodeWarning, OpeningState, ReceivingCost, WantedChannel,
 };
 pub use login_record::{EndedLogin, LoginFilter, LoginPosition, LoginRecord, LoginRecordStatus, LoginSubject};
 pub use messenger::{Inbound, Messenger, OutgoingMessage, Via};

@@ -5,6 +5,7 @@ use std::fmt;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use utoipa::ToSchema;
 
 use super::StoreError;
 use crate::{Origin, UnixMillis};
@@ -200,18 +201,28 @@ pub enum TokenState {
     Spent,
 }
 
-/// The balance at one mint, in one unit.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// What the service's own ticket wallet holds of one mint and unit.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
 pub struct TicketBalance {
-    /// The mint's address.
+    /// The mint.
+    #[schema(example = "https://mint.example")]
     pub mint_url: String,
     /// The unit.
+    #[schema(example = "multi")]
     pub unit: String,
     /// How much can be spent, in the unit.
+    #[schema(example = 42)]
     pub amount: u64,
-    /// The amount set aside, in the unit: reported as spent by the mint although the wallet has not spent it. Not in
-    /// `amount`.
+    /// How much is set aside, in the unit: the mint says that it is spent, and the service has not spent it. It is not in
+    /// `amount`, and comes back when the mint says that it is unspent. Left out when it is 0.
+    #[serde(skip_serializing_if = "is_nothing")]
+    #[schema(value_type = Option<u64>, example = 21)]
     pub set_aside: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
+const fn is_nothing(amount: &u64) -> bool {
+    *amount == 0
 }
 
 /// A fault of a token.

@@ -17,17 +17,6 @@ use crate::ticket::delivery::{DeliveryView, Reclaim, TicketDelivery};
 use crate::ticket::tickets::Tickets;
 use crate::{Page, Requester, StreamId};
 
-/// A ticket that was sent and is not known to be redeemed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutgoingTicket {
-    /// Its stream.
-    pub stream_id: StreamId,
-    /// The delivery: ticket, recipient and status.
-    pub delivery: DeliveryView,
-    /// When it was started, in Unix seconds.
-    pub created_at: u64,
-}
-
 impl Tickets {
     /// Up to `limit` sent tickets not known to be redeemed, after `after`. A short page may have a successor.
     pub async fn outgoing(
@@ -35,7 +24,7 @@ impl Tickets {
         requester: &Requester,
         after: Option<StreamId>,
         limit: usize,
-    ) -> Result<Page<OutgoingTicket>, StoreError> {
+    ) -> Result<Page<(StreamId, DeliveryView)>, StoreError> {
         let ids = self.open.after(after, limit);
         let next = ids.last().copied().filter(|_| ids.len() == limit);
         let mut tickets = Vec::with_capacity(ids.len());
@@ -43,8 +32,7 @@ impl Tickets {
             let Some((stored, operation)) = self.core.readable(requester, stream_id).await? else { continue };
             let Operation::TicketDelivery(delivery) = operation else { continue };
             if let Some(delivery) = delivery.view().filter(|_| stored.finished_at.is_none()) {
-                let created_at = stream_id.created_at().secs();
-                tickets.push(OutgoingTicket { stream_id, delivery, created_at });
+                tickets.push((stream_id, delivery));
             }
         }
         Ok(Page { items: tickets, next })

@@ -172,7 +172,7 @@ async fn each_charge_has_the_price_of_its_day() {
     assert_eq!((&asked["amount"], &asked["currency"]), (&json!(40_000_000), &json!("Millisats")), "twice that of now");
     let view = usher.engine.subscriptions().view(&Requester::Service, "s").await.unwrap();
     assert_eq!((view.amount, view.authorized_amount), (1_250, 40_000_000));
-    assert_eq!(view.currency.map(|currency| currency.to_string()).as_deref(), Some("EUR"));
+    assert_eq!(view.currency, "EUR");
     let mut seen = Vec::new();
     // The second date has no rate, and that of the third is beyond what the user agreed to. The first is paid.
     let charge = next_message(&mut usher, "invoice", &seen).await;

@@ -20,7 +20,7 @@ pub(super) fn families(state: &NodeState) -> Vec<Family> {
         single(
             "usher_lightning_capacity_millisats",
             "What the channels of the Lightning node hold on both sides.",
-            state.capacity,
+            state.channels.capacity,
         ),
         single(
             "usher_lightning_outbound_millisats",
@@ -32,16 +32,20 @@ pub(super) fn families(state: &NodeState) -> Vec<Family> {
             "The largest payment that the Lightning node can receive without a new channel.",
             state.inbound,
         ),
-        single("usher_lightning_onchain_millisats", "The on-chain balance of the Lightning node.", state.on_chain),
+        single(
+            "usher_lightning_onchain_millisats",
+            "The on-chain balance of the Lightning node.",
+            state.on_chain.total,
+        ),
         single(
             "usher_lightning_closing_millisats",
             "What is on its way from closed channels to the chain.",
-            state.closing,
+            state.pending.closing,
         ),
         single(
             "usher_lightning_sending_millisats",
             "What is sent on chain, fees included, by transactions in no block yet.",
-            state.sending,
+            state.pending.sending,
         ),
         single(
             "usher_lightning_chain_height",

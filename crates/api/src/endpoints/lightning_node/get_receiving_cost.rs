@@ -2,10 +2,9 @@
 
 use axum::Json;
 use axum::extract::State;
-use serde::Serialize;
+use usher_engine::ports::ReceivingCost;
 use usher_engine::request_body;
 use usher_engine::request_body::Millisats;
-use utoipa::ToSchema;
 
 use super::node::node;
 use crate::ApiState;
@@ -20,18 +19,6 @@ request_body! {
     }
 }
 
-/// What it costs to receive a payment.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = ReceivingCost)]
-pub(crate) struct Cost {
-    /// Whether the liquidity provider would open a channel for it.
-    #[schema(example = true)]
-    opens_channel: bool,
-    /// What the provider would keep of the payment for that, in millisats.
-    #[schema(example = 2000000)]
-    opening_fee: u64,
-}
-
 /// Tells what it would cost now to receive a payment.
 ///
 /// If the channels cannot receive that much in one payment, the liquidity provider opens another one and keeps a fee of
@@ -41,7 +28,7 @@ pub(crate) struct Cost {
     path = "/wallet/receiving-cost",
     request_body = Body,
     responses(
-        (status = 200, description = "The cost.", body = Cost),
+        (status = 200, description = "The cost.", body = ReceivingCost),
         (status = 502, description = "`wallet_error`: The payment could not be received: the node does not run, or the \
             liquidity provider cannot be reached, opens no channel for this amount, or wants more than \
             `wallet.embedded.max_opening_fee_percent`."),
@@ -51,7 +38,6 @@ pub(crate) struct Cost {
 pub(crate) async fn get_receiving_cost(
     State(state): State<ApiState>,
     body::Json(Body { amount }): body::Json<Body>,
-) -> Result<Json<Cost>, Problem> {
-    let cost = node(&state)?.receiving_cost(amount).await?;
-    Ok(Json(Cost { opens_channel: cost.opens_channel, opening_fee: cost.opening_fee }))
+) -> Result<Json<ReceivingCost>, Problem> {
+    Ok(Json(node(&state)?.receiving_cost(amount).await?))
 }

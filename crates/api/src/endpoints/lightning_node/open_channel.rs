@@ -2,12 +2,10 @@
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use serde::Serialize;
 use usher_engine::PendingAudit;
-use usher_engine::ports::{NodeError, WantedChannel};
+use usher_engine::ports::{ChannelOpening, NodeError, WantedChannel};
 use usher_engine::request_body;
 use usher_engine::request_body::{Millisats, OneLine};
-use utoipa::ToSchema;
 
 use super::node::node;
 use crate::ApiState;
@@ -26,19 +24,6 @@ request_body! {
     }
 }
 
-/// A channel that was requested.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = ChannelOpening)]
-pub(crate) struct Opening {
-    /// The peer's public key.
-    #[schema(example = "02eec7245d6b7d2ccb30380bfbe2a3648cd7a942653f5aa340edcea1f283686619")]
-    peer: String,
-    /// `opening` until the funding transaction is confirmed, then `open`; `closed` if it was closed again, or the peer
-    /// refused it.
-    #[schema(pattern = "^(opening|open|closed)$", example = "opening")]
-    status: &'static str,
-}
-
 /// Opens a channel with money of the node's on-chain balance.
 ///
 /// For payments by the service: users' payments open channels without this request, for a fee that
@@ -52,7 +37,7 @@ pub(crate) struct Opening {
     request_body = Body,
     responses(
         (status = 200, description = "The channel is being opened, or was opened by an earlier request with the same \
-            key.", body = Opening),
+            key.", body = ChannelOpening),
         (status = 422, description = "`invalid_request`: Some fields are wrong, or the node cannot spend that much \
             (`/amount`)."),
         (status = 502, description = "`wallet_error`: The node does not run, or the peer cannot be reached or refuses, or \
@@ -65,7 +50,7 @@ pub(crate) async fn open_channel(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(Body { amount, peer }): body::Json<Body>,
-) -> Result<Json<Opening>, Problem> {
+) -> Result<Json<ChannelOpening>, Problem> {
     let node = node(&state)?;
     if amount % 1000 != 0 {
         return Err(NodeError::InvalidAmount("must be a multiple of 1000: channels hold whole sats".to_owned()).into());
@@ -73,6 +58,5 @@ pub(crate) async fn open_channel(
     PendingAudit::add_detail("amount_millisats", amount);
     let key = idempotency.map(|Extension(idempotency)| idempotency.key());
     audit::begin(&state).await?;
-    let opened = node.open_channel(&WantedChannel { key, peer, amount }).await?;
-    Ok(Json(Opening { peer: opened.peer, status: opened.state.as_str() }))
+    Ok(Json(node.open_channel(&WantedChannel { key, peer, amount }).await?))
 }

@@ -3,9 +3,9 @@
 use axum::extract::State;
 use axum::{Extension, Json};
 use usher_engine::Requester;
+use usher_engine::ports::Profile;
 
 use crate::ApiState;
-use crate::endpoints::profile::Profile;
 use crate::path_parameter::UserKey;
 use crate::problem::{ErrorCode, Problem};
 
@@ -32,6 +32,7 @@ pub(crate) async fn get_profile(
     UserKey(key): UserKey,
 ) -> Result<Json<Profile>, Problem> {
     let profile = state.directory.profile(&key, requester.origin()).await?;
-    let none = || Problem::new(ErrorCode::ProfileNotFound, "relays responded, and none of them has a profile of this key");
-    Ok(Json(profile.ok_or_else(none)?.into()))
+    let none =
+        || Problem::new(ErrorCode::ProfileNotFound, "relays responded, and none of them has a profile of this key");
+    profile.map(Json).ok_or_else(none)
 }

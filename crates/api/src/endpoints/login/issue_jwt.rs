@@ -53,6 +53,7 @@ pub(crate) async fn issue_jwt(
 ) -> Result<Json<Issued>, Problem> {
     let now = state.clock.now().secs();
     // It fails if the service's clock is outside the calendar.
-    let token = state.jwt.issue(request.target_key, now, request.duration_hours * 60 * 60).map_err(Problem::internal)?;
+    let token =
+        state.jwt.issue(request.target_key, now, request.duration_hours * 60 * 60).map_err(Problem::internal)?;
     Ok(Json(Issued { token }))
 }

@@ -2,33 +2,12 @@
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use serde::Serialize;
 use usher_engine::Requester;
 use usher_engine::ports::{Nip05, Nip05Answer, Nip05Error};
-use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::path_parameter::PathParameter;
 use crate::problem::{ErrorCode, Problem};
-
-/// The key of a NIP-05 identifier.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Nip05, example = json!({
-    "pubkey": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
-    "relays": ["wss://relay.example"],
-}))]
-pub(crate) struct Named {
-    /// The key.
-    pubkey: String,
-    /// The user's relays according to the domain.
-    relays: Vec<String>,
-}
-
-impl From<Nip05Answer> for Named {
-    fn from(answer: Nip05Answer) -> Self {
-        Self { pubkey: answer.pubkey.to_hex(), relays: answer.relays }
-    }
-}
 
 /// Resolves a NIP-05 identifier to a key.
 ///
@@ -41,7 +20,7 @@ impl From<Nip05Answer> for Named {
         pattern = "^[A-Za-z0-9._-]{1,64}@[A-Za-z0-9.-]{1,253}(:[1-9][0-9]{0,4})?$", example = "ada@example.com",
         description = "`name@domain`; `_@domain` names the domain itself.")),
     responses(
-        (status = 200, description = "The key of the identifier.", body = Named),
+        (status = 200, description = "The key of the identifier.", body = Nip05Answer),
         (status = 404, description = "`profile_not_found`: The domain does not name a key for this identifier."),
         (status = 422, description = "`invalid_request`: This is not a NIP-05 identifier."),
         (status = 503, description = "`overloaded`: Too many concurrent look-ups."),
@@ -51,11 +30,11 @@ pub(crate) async fn resolve_nip05(
     State(state): State<ApiState>,
     Extension(requester): Extension<Requester>,
     PathParameter(text): PathParameter,
-) -> Result<Json<Named>, Problem> {
+) -> Result<Json<Nip05Answer>, Problem> {
     let invalid = |detail: String| Problem::invalid_field("/identifier", detail);
     let text = text.ok_or_else(|| invalid("is not UTF-8".to_owned()))?;
     let identifier: Nip05 = text.parse().map_err(|error: Nip05Error| invalid(error.to_string()))?;
     let named = state.directory.nip05(&identifier, requester.origin()).await?;
     let none = || Problem::new(ErrorCode::ProfileNotFound, "the domain does not name a key for this identifier");
-    Ok(Json(named.ok_or_else(none)?.into()))
+    named.map(Json).ok_or_else(none)
 }

@@ -1,41 +1,16 @@
 //! `GET /.well-known/nostr.json`
 
-use std::collections::BTreeMap;
-
 use axum::Json;
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse, Response};
 use http::header::{ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN};
 use http::{HeaderValue, StatusCode};
-use serde::Serialize;
 use usher_engine::FieldErrors;
 use usher_engine::ports::WellKnown;
-use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::problem::Problem;
 use crate::query::Query;
-
-/// Names and keys (NIP-05): the service itself, and nobody else.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = WellKnown, example = json!({
-    "names": { "shop": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e" },
-    "relays": {
-        "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e": ["wss://relay.example"],
-    },
-}))]
-pub(crate) struct Names {
-    /// Name to key.
-    names: BTreeMap<String, String>,
-    /// Key to relays.
-    relays: BTreeMap<String, Vec<String>>,
-}
-
-impl From<WellKnown> for Names {
-    fn from(WellKnown { names, relays }: WellKnown) -> Self {
-        Self { names, relays }
-    }
-}
 
 /// Publishes the service's own name (NIP-05).
 ///
@@ -46,7 +21,7 @@ impl From<WellKnown> for Names {
     path = "/.well-known/nostr.json",
     params(("name" = Option<String>, Query, description = "Return only this name.")),
     responses(
-        (status = 200, description = "The name of the service, if it has one.", body = Names,
+        (status = 200, description = "The name of the service, if it has one.", body = WellKnown,
             headers(("Access-Control-Allow-Origin" = String, description = "`*`."))),
     ),
 )]
@@ -63,7 +38,7 @@ pub(crate) async fn get_nostr_json(
         None => known,
     };
     let for_all = (ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
-    Ok(([for_all], Json(Names::from(told))).into_response())
+    Ok(([for_all], Json(told)).into_response())
 }
 
 /// `OPTIONS`: pages of other sites may send any header (Fetch standard, CORS preflight).

@@ -2,13 +2,13 @@
 
 use axum::Json;
 use axum::extract::State;
-use usher_engine::ports::{ProfileChange, PublishError};
+use usher_engine::ports::{Profile, ProfileChange, PublishError};
 use usher_engine::request_body::RequestBody as _;
 
 use crate::ApiState;
 use crate::audit;
 use crate::body;
-use crate::endpoints::profile::{Profile, no_relay};
+use crate::endpoints::profile::no_relay;
 use crate::problem::Problem;
 
 impl From<PublishError> for Problem {
@@ -48,5 +48,5 @@ pub(crate) async fn publish_profile(
     }
     let change = errors.finish(change).map_err(PublishError::Invalid)?;
     audit::begin(&state).await?;
-    Ok(Json(directory.publish_profile(change).await?.into()))
+    Ok(Json(directory.publish_profile(change).await?))
 }

@@ -2,9 +2,9 @@
 
 use axum::extract::State;
 use axum::{Extension, Json};
+use usher_engine::operations::SubscriptionView;
 use usher_engine::{Requester, SubscriptionError};
 
-use super::subscription::Subscription;
 use crate::ApiState;
 use crate::path_parameter::PathParameter;
 use crate::problem::Problem;
@@ -17,7 +17,7 @@ use crate::problem::Problem;
     path = "/subscriptions/{subscription_id}",
     params(("subscription_id" = String, Path, description = "The `subscription_id` of the `Subscription` event.")),
     responses(
-        (status = 200, description = "The subscription.", body = Subscription),
+        (status = 200, description = "The subscription.", body = SubscriptionView),
         (status = 404, description = "`subscription_not_found`: There is none with this id, or it ended so long ago that \
             it was removed."),
         (status = 503, description = "`storage_unavailable`"),
@@ -27,7 +27,7 @@ pub(crate) async fn get_subscription(
     State(state): State<ApiState>,
     Extension(requester): Extension<Requester>,
     PathParameter(id): PathParameter,
-) -> Result<Json<Subscription>, Problem> {
+) -> Result<Json<SubscriptionView>, Problem> {
     let id = id.ok_or(SubscriptionError::NotFound)?;
-    Ok(Json(state.engine.subscriptions().view(&requester, &id).await?.into()))
+    Ok(Json(state.engine.subscriptions().view(&requester, &id).await?))
 }

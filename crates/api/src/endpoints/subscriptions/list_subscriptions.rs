@@ -2,11 +2,10 @@
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use usher_engine::operations::SubscriptionState;
+use usher_engine::operations::{SubscriptionState, SubscriptionView};
 use usher_engine::{FieldErrors, Requester, StreamId, SubscriptionFilter};
 use usher_protocol::keys::parse_public_key;
 
-use super::subscription::Subscription;
 use crate::ApiState;
 use crate::paging::{PageQuery, page};
 use crate::problem::Problem;
@@ -32,7 +31,7 @@ page! {
     /// Subscriptions.
     SubscriptionList sparse {
         /// The subscriptions, oldest first.
-        subscriptions: Subscription,
+        subscriptions: SubscriptionView,
     }
 }
 

@@ -5,9 +5,7 @@ mod get_next_occurrence;
 mod get_subscription;
 mod list_subscriptions;
 mod request_subscription;
-pub(super) mod subscription;
-
-use usher_engine::access::Scope;
+pub(super) use usher_engine::access::Scope;
 
 use crate::access::ScopeExt as _;
 use crate::endpoint_group::{Detail, EndpointGroup, handler};

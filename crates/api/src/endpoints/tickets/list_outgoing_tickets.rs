@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::operations::DeliveryView;
-use usher_engine::{OutgoingTicket, Requester, StreamId};
+use usher_engine::{Requester, StreamId};
 use utoipa::ToSchema;
 
 use crate::ApiState;
@@ -51,8 +51,8 @@ pub(crate) struct Outgoing {
     expires_at: u64,
 }
 
-impl From<OutgoingTicket> for Outgoing {
-    fn from(OutgoingTicket { stream_id, delivery, created_at }: OutgoingTicket) -> Self {
+impl From<(StreamId, DeliveryView)> for Outgoing {
+    fn from((stream_id, delivery): (StreamId, DeliveryView)) -> Self {
         let DeliveryView { main_key, mint_url, unit, amount, status, expires_at } = delivery;
         Self {
             stream_id: stream_id.to_string(),
@@ -61,7 +61,7 @@ impl From<OutgoingTicket> for Outgoing {
             unit,
             amount,
             status: status.as_str(),
-            created_at,
+            created_at: stream_id.created_at().secs(),
             expires_at,
         }
     }

@@ -3,6 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Serialize;
+use utoipa::ToSchema;
+
 use crate::kernel::commit::{Modified, Stored};
 use crate::kernel::core::Core;
 use crate::kernel::event_feed::EventFeed;
@@ -33,24 +36,33 @@ pub struct Handshakes {
     pub(crate) logins: ChildLogins,
 }
 
-/// An open reusable handshake.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A reusable handshake or login.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ReusableHandshake {
-    /// Its stream.
+    /// Where to read who completed it: `GET /events/{stream_id}`.
+    #[schema(value_type = String, format = "uuid", example = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")]
     pub stream_id: StreamId,
-    /// Its static token.
+    /// The token it was opened with.
+    #[schema(example = "table-7")]
     pub static_token: String,
-    /// Its URL.
+    /// The URL that users scan. It names the service's current relays.
+    #[schema(example = "nostr+walletconnect://npub1…?relays=wss%3A%2F%2Frelay.example&token=table-7")]
     pub url: String,
-    /// Whether its URL announces that no authentication challenge follows.
+    /// Whether it tells wallets that no authentication challenge follows.
+    #[schema(example = false)]
     pub no_request: bool,
-    /// Whether it is a login: users who scan it are challenged.
+    /// Whether it is a login (`POST /login`): users who scan it are challenged.
+    #[serde(rename = "login")]
+    #[schema(example = false)]
     pub is_login: bool,
     /// When it was opened, in Unix seconds.
+    #[schema(example = 1732137600)]
     pub created_at: u64,
-    /// The number of accepted scans, including those whose events were removed.
+    /// How many scans of `url` were accepted. Of a handshake, these are the events of its stream.
+    #[schema(example = 120)]
     pub accepted: u64,
-    /// The number of scans refused by limits since the service started.
+    /// How many scans, and logins begun on a reusable login's page, its limits refused since the service started.
+    #[schema(example = 0)]
     pub refused: u64,
 }
 

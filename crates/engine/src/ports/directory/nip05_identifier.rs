@@ -1,6 +1,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Serialize, Serializer};
+
 /// Longest [`Nip05`], in bytes: 64 of the name, `@`, 253 of the domain, and a port.
 pub const MAX_NIP05_BYTES: usize = 64 + 1 + 253 + 6;
 
@@ -46,6 +48,12 @@ impl Nip05 {
     pub fn is_name(name: &str) -> bool {
         (1..=64).contains(&name.len())
             && name.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.'))
+    }
+}
+
+impl Serialize for Nip05 {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
     }
 }
 

@@ -80,7 +80,10 @@ fn authorized_terms_become_the_subscription() {
         let Operation::Subscription(subscription) = started_by(subscription) else { panic!("{subscription:?}") };
         let view = subscription.view();
         assert_eq!((view.subscription_id.as_str(), view.amount, view.authorized_amount), ("s", 5_000, 4_000));
-        assert_eq!((view.recurrence.max_payments, view.auto_charge, view.payments_made), (Some(3), auto_charge, 0));
+        assert_eq!(
+            (view.authorized_recurrence.max_payments, view.auto_charge, view.payments_made),
+            (Some(3), auto_charge, 0)
+        );
         assert_eq!(subscription.wake_at(), auto_charge.then(|| UnixMillis::from_secs(NOW.secs() + 60)));
     }
 }
@@ -234,12 +237,12 @@ fn authorization_cannot_exceed_the_request() {
         let [Effect::Emit(_), Effect::Start(operation, _), Effect::Finish] = &got[..] else { panic!("{got:?}") };
         let Operation::Subscription(subscription) = started_by(operation) else { panic!("{operation:?}") };
         let view = subscription.view();
-        let mut stored = serde_json::to_value(AuthorizedRecurrence::from(&view.recurrence)).unwrap();
+        let mut stored = serde_json::to_value(&view.authorized_recurrence).unwrap();
         stored.as_object_mut().unwrap().retain(|_, member| !member.is_null());
         assert_eq!(event(&got).1["authorized_recurrence"], stored, "the event reports what is stored");
-        view.recurrence
+        view.authorized_recurrence
     };
-    let asked = Recurrence { until: Some(asked_until), ..recurrence() };
+    let asked = AuthorizedRecurrence::from(&Recurrence { until: Some(asked_until), ..recurrence() });
     // More than requested: due dates from 1970 on, every minute, without end.
     let more = agreed(&|recurrence| {
         (recurrence.first_payment_due, recurrence.until, recurrence.max_payments) = (0, None, None);

@@ -4,8 +4,8 @@ use http::uri::PathAndQuery;
 use http::{HeaderName, HeaderValue, Method};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
-use usher_engine::{FieldError, FieldErrors, StreamId};
 use usher_engine::request_body::field_reader::{self, Fields};
+use usher_engine::{FieldError, FieldErrors, StreamId};
 
 use crate::body;
 use crate::endpoints::events::event_json::MAX_INDEX;

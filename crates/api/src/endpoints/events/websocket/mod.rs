@@ -46,10 +46,7 @@ use crate::problem::Problem;
         (status = 503, description = "`overloaded`: `limits.max_websockets` or `limits.max_connections` is reached."),
     ),
 )]
-pub(crate) async fn open_web_socket(
-    State(state): State<ApiState>,
-    mut request: Request,
-) -> Result<Response, Problem> {
+pub(crate) async fn open_web_socket(State(state): State<ApiState>, mut request: Request) -> Result<Response, Problem> {
     let response = handshake::accept(request.method(), request.headers())?;
     if request.version() != Version::HTTP_11 {
         return Err(HandshakeError::NotAnUpgrade.into());
