@@ -30,9 +30,6 @@ pub enum AddressSource {
 ///
 /// With [`AddressSource::User`], addresses that are not [public](is_public) are left out, and the number of concurrent look-ups
 /// is limited.
-///
-/// # Errors
-/// [`GuardError`].
 pub async fn resolve(
     host: Host<&str>,
     port: u16,
@@ -44,9 +41,6 @@ pub async fn resolve(
 
 /// Resolves `host` as [`resolve`] does; `operators` limits concurrent look-ups with [`AddressSource::Operator`]. A look-up
 /// holds its permit until the system's resolver returns, even after `limit`.
-///
-/// # Errors
-/// [`GuardError`].
 pub async fn resolve_bounded(
     host: Host<&str>,
     port: u16,

@@ -53,9 +53,6 @@ pub enum WriteError {
 }
 
 /// Writes a complete backup and returns `out`. After an error the output lacks its end and cannot be read.
-///
-/// # Errors
-/// [`WriteError`].
 pub fn write<W: Write>(
     out: W,
     protection: &Protection,

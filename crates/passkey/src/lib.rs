@@ -160,9 +160,6 @@ impl RelyingParty {
 
     /// Begins the creation of a passkey. The second value is for the browser: `PublicKeyCredentialCreationOptionsJSON`,
     /// without the PRF extension, which the page adds.
-    ///
-    /// # Errors
-    /// [`UnusableOptions`].
     pub fn begin_registration(&self) -> Result<(RegistrationCeremony, Value), UnusableOptions> {
         let handle = UserHandle16::new();
         let user = PublicKeyCredentialUserEntity::from(&handle);
@@ -182,9 +179,6 @@ impl RelyingParty {
 
     /// Begins the use of any passkey for this service. The second value is for the browser:
     /// `PublicKeyCredentialRequestOptionsJSON`, without the PRF extension.
-    ///
-    /// # Errors
-    /// [`UnusableOptions`].
     pub fn begin_assertion(&self) -> Result<(AssertionCeremony, Value), UnusableOptions> {
         let options = DiscoverableCredentialRequestOptions::passkey(&self.rp_id);
         let (_, client) = options.start_ceremony().map_err(|_| UnusableOptions)?;
@@ -194,9 +188,6 @@ impl RelyingParty {
     }
 
     /// Verifies the creation of a passkey; `response` is `RegistrationResponseJSON`.
-    ///
-    /// # Errors
-    /// [`PasskeyError`].
     pub fn register(&self, ceremony: RegistrationCeremony, response: &str) -> Result<Credential, PasskeyError> {
         let response = answer::registration(response)?;
         let registration = Registration::from_json_relaxed(response.as_bytes()).map_err(malformed)?;
@@ -221,9 +212,6 @@ impl RelyingParty {
     }
 
     /// Verifies the use of this passkey. Returns its new state.
-    ///
-    /// # Errors
-    /// [`PasskeyError`].
     // By value: a challenge can be used once.
     #[allow(clippy::needless_pass_by_value)]
     pub fn verify(

@@ -23,9 +23,6 @@ impl SharedPlaces {
     }
 
     /// Takes a place.
-    ///
-    /// # Errors
-    /// [`Full`].
     pub fn take(&self, holder: &Holder) -> Result<Place, Full> {
         let (places, number) = &mut *self.0.lock();
         *number += 1;

@@ -40,9 +40,6 @@ pub enum DirectMessageError {
 
 /// Sends `text` from the owner of `keys` to `recipient` at `now` (Unix seconds), and returns when each relay has
 /// responded or timed out and at least one accepted it. Nothing is written once `gate` is closed.
-///
-/// # Errors
-/// [`DirectMessageError`].
 pub async fn send_direct_message(
     keys: &Keys,
     recipient: PublicKey,

@@ -49,9 +49,6 @@ pub enum ProbeError {
 
 /// Connects to one of the operator's relays, requests one event addressed to `key`, waits for the end of the response
 /// (`EOSE`), and closes the connection.
-///
-/// # Errors
-/// [`ProbeError`].
 pub async fn probe(address: &RelayAddress, key: PublicKey, limit: Duration) -> Result<Probed, ProbeError> {
     timeout(limit, ask(address, key)).await.map_err(|_elapsed| ProbeError::TimedOut(limit))?
 }

@@ -117,9 +117,6 @@ pub fn check_profile(profile: &ProfileChange) -> Result<(), Vec<FieldError>> {
 impl ProfileDirectory {
     /// Starts publishing the service's profile at the relays of `pool`, without waiting for a relay. The tasks run on
     /// `tasks` and end when `stop` is cancelled.
-    ///
-    /// # Errors
-    /// [`DirectoryError`].
     pub async fn start(
         options: DirectoryOptions,
         pool: Arc<RelayPool>,

@@ -50,9 +50,6 @@ pub enum AddressError {
 
 impl RelayAddress {
     /// Parses and normalises an address that the operator supplied.
-    ///
-    /// # Errors
-    /// [`AddressError`].
     pub fn parse(text: &str) -> Result<Self, AddressError> {
         let text = text.trim();
         if text.len() > MAX_ADDRESS_BYTES {
@@ -90,9 +87,6 @@ impl RelayAddress {
     /// Parses an address that a user supplied. In addition to the rules of [`parse`](Self::parse), it must not name a
     /// non-public IP address or a port of other services. Names are checked when they are
     /// [resolved](usher_nostr_connection::address_guard::resolve).
-    ///
-    /// # Errors
-    /// [`AddressError`].
     pub fn parse_from_user(text: &str) -> Result<Self, AddressError> {
         let address = Self::parse(text)?;
         let port = address.port();

@@ -66,9 +66,6 @@ impl CashuWallet {
 
     /// Resumes unfinished jobs and starts the maintenance. Returns the number of resumed jobs. Jobs that cannot be read are
     /// logged and skipped.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn start(&self) -> Result<usize, StoreError> {
         let mut after = None;
         let mut resumed = 0;

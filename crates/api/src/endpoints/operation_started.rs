@@ -67,9 +67,6 @@ impl PricedStarted {
 }
 
 /// As [`start_operation`], for an operation whose request has an amount in a currency.
-///
-/// # Errors
-/// [`Problem`].
 pub(crate) async fn start_priced_operation<F>(
     state: &ApiState,
     idempotency: Option<Extension<IdempotencyContext>>,
@@ -85,9 +82,6 @@ where
 }
 
 /// Starts an operation by calling `start`, and responds with its stream.
-///
-/// # Errors
-/// [`Problem`].
 pub(crate) async fn start_operation<F>(
     state: &ApiState,
     idempotency: Option<Extension<IdempotencyContext>>,

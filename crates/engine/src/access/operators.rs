@@ -138,9 +138,6 @@ pub struct Operators {
 
 impl Operators {
     /// Loads the stored operators, to which it adds the configured ones and the approvers.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn load(
         configured: Vec<Operator>,
         approvers: Vec<PublicKey>,
@@ -238,9 +235,6 @@ impl Operators {
     }
 
     /// Makes the key's holder the invited operator. The invitation is void then.
-    ///
-    /// # Errors
-    /// [`AcceptError`].
     pub async fn accept(&self, secret: &str, key: PublicKey) -> Result<Operator, AcceptError> {
         let _only = self.changing.lock().await;
         let invitation = self.invitation(secret).ok_or(AcceptError::NotFound)?;
@@ -257,9 +251,6 @@ impl Operators {
     }
 
     /// Removes a stored operator, and ends their sessions. Returns whether there was one.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn remove(&self, key: &PublicKey) -> Result<bool, StoreError> {
         let _only = self.changing.lock().await;
         let mut stored = self.stored.read().clone();

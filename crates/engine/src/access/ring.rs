@@ -259,9 +259,6 @@ fn start_of(digest: SecretDigest) -> [u8; 8] {
 
 impl KeyRing {
     /// Loads the keys of the store, without damaged ones, which are not accepted.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn load(
         store: Arc<dyn KeyStore>,
         operators: Operators,

@@ -53,33 +53,21 @@ impl AuditLog {
     }
 
     /// Durably adds an entry outside a commit.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn add(&self, entry: NewAuditEntry) -> Result<(), StoreError> {
         self.core.store.add_audit_entry(entry).await
     }
 
     /// At most `limit` entries after number `after`, in order.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn entries(&self, after: u64, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
         self.core.store.audit_entries(after, limit).await
     }
 
     /// The number of the newest entry; 0 in an empty log.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn newest(&self) -> Result<u64, StoreError> {
         Ok(self.core.store.audit_bounds().await?.last.sequence)
     }
 
     /// The newest entry; `None` in an empty log.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn head(&self) -> Result<Option<AuditHead>, StoreError> {
         let newest = self.core.store.audit_entries(self.newest().await?.saturating_sub(1), 1).await?;
         Ok(newest.first().map(AuditHead::from))

@@ -151,18 +151,12 @@ impl Engine {
 
     /// The sums of the hours with these numbers since the Unix epoch, from `from` on and before `to`, in their order;
     /// without those in which nothing happened.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn hourly_sums(&self, from: u64, to: u64) -> Result<Vec<HourlySums>, StoreError> {
         self.core.store.hourly_sums(from, to).await
     }
 
     /// What is kept of a user. Each call searches for some seconds, from `after` on; with [`next`](UserView::next), another call
     /// continues.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn user(
         &self,
         main_key: &usher_protocol::PublicKey,
@@ -172,9 +166,6 @@ impl Engine {
     }
 
     /// Tests the app's webhook: delivers an event of type `Test`, the first of the returned stream.
-    ///
-    /// # Errors
-    /// [`StartError`].
     pub async fn test_webhook(
         &self,
         requester: &Requester,

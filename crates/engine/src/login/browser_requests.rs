@@ -20,9 +20,6 @@ impl Logins {
     ///
     /// Anybody can start one, so they are limited in total and by `network`: an unused login may be ended to make room.
     /// They have no events of their own; events go to the stream of the reusable login.
-    ///
-    /// # Errors
-    /// [`VisitError`].
     pub async fn open_child_login(
         &self,
         reusable: StreamId,

@@ -6,9 +6,6 @@ use crate::{Page, Requester};
 
 impl Logins {
     /// Up to `limit` logins that ended before the one at `after`, the last first. A page with a status may be short.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn list(
         &self,
         requester: &Requester,

@@ -140,9 +140,6 @@ impl Logins {
     }
 
     /// Handles an event signed by a browser extension or an app.
-    ///
-    /// # Errors
-    /// [`ProveError`].
     pub async fn prove(
         &self,
         id: StreamId,
@@ -174,9 +171,6 @@ impl Logins {
     }
 
     /// Whether this browser may name a remote signer: the page belongs to it, and the login is open.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn may_ask_signer(&self, id: StreamId, page_secret: &str, browser: &str) -> Result<bool, StoreError> {
         let login = self.find_page(id, page_secret).await?.map(|(_, _, login)| login);
         let is_open = |login: &Login| {
@@ -187,9 +181,6 @@ impl Logins {
 
     /// Starts a request to the user's remote signer at `address` (`bunker://`), or, without one, to a signer that opens
     /// our address. Pending requests are limited in total and by `network`.
-    ///
-    /// # Errors
-    /// [`AskError`].
     pub async fn ask_signer(
         &self,
         id: StreamId,
@@ -237,17 +228,11 @@ impl Logins {
 
     /// Forgets the remote signer of a user's earlier login, which later authentications then no longer use. Returns
     /// whether there was one.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn forget_signer(&self, main_key: &PublicKey) -> Result<bool, StoreError> {
         self.core.store.forget_user_signer(main_key).await
     }
 
     /// The state of a login, for the browser that it belongs to; `None` for all others.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn state(&self, id: StreamId, browser: &str) -> Result<Option<LoginState>, StoreError> {
         let login = self.find(&Requester::Service, id).await?.map(|(_, _, login)| login);
         let owned = login.filter(|login| login.browser().is_some_and(|owner| is_same_secret(owner, browser)));
@@ -255,9 +240,6 @@ impl Logins {
     }
 
     /// The same, only for a login whose page redirects to `continue_url`, and none begun for another purpose.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn state_leading_to(
         &self,
         continue_url: &str,

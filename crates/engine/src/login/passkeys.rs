@@ -65,9 +65,6 @@ pub struct WrappedKey {
 impl Logins {
     /// The options for the user's authenticator: `PublicKeyCredentialCreationOptionsJSON` or
     /// `PublicKeyCredentialRequestOptionsJSON`. The login then accepts only this response.
-    ///
-    /// # Errors
-    /// [`PasskeyLoginError`].
     pub async fn passkey_options(
         &self,
         id: StreamId,
@@ -80,9 +77,6 @@ impl Logins {
     }
 
     /// The key wrapped for a passkey. It cannot be opened without the passkey's authenticator.
-    ///
-    /// # Errors
-    /// [`PasskeyLoginError`].
     pub async fn wrapped_key(
         &self,
         id: StreamId,
@@ -99,9 +93,6 @@ impl Logins {
     }
 
     /// Handles a passkey that was created or used, with the login's event signed with its key.
-    ///
-    /// # Errors
-    /// [`PasskeyLoginError`].
     pub async fn prove_with_passkey(
         &self,
         id: StreamId,
@@ -217,9 +208,6 @@ impl Logins {
     }
 
     /// Removes a user's passkeys. Returns how many there were.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn forget_passkeys(&self, main_key: &PublicKey) -> Result<usize, StoreError> {
         self.core.store.forget_passkeys(main_key).await
     }

@@ -85,9 +85,6 @@ usher_protocol::debug_shows!(BrowserLoginStarted { stream_id });
 
 impl Logins {
     /// Starts a login: a handshake and an authentication as one operation, with a page for the user's browser.
-    ///
-    /// # Errors
-    /// [`StartError`].
     pub async fn start(
         &self,
         requester: &Requester,

@@ -8,9 +8,6 @@ use crate::{Page, Requester, StreamId};
 
 impl Payments {
     /// Up to `limit` payments in the books after `after`.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn list(
         &self,
         requester: &Requester,
@@ -23,9 +20,6 @@ impl Payments {
     }
 
     /// Payments in the books before `after`, the last first, at most `limit`. A page may be short.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn newest(
         &self,
         requester: &Requester,
@@ -41,9 +35,6 @@ impl Payments {
     /// Payments in the books before `after`, the last first, at most `limit`: those with this stream, payment hash,
     /// invoice or reference, and the refunds of that stream, or else those with the text in their description,
     /// regardless of case. A page may be short.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn search(
         &self,
         requester: &Requester,
@@ -70,9 +61,6 @@ impl Payments {
     pub const MIN_SEARCHED_CHARS: usize = 3;
 
     /// A payment in the books.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn booked(&self, requester: &Requester, id: StreamId) -> Result<Option<BookedPayment>, StoreError> {
         self.core.store.payment_record(requester, id).await
     }

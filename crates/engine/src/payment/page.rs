@@ -125,9 +125,6 @@ impl Payments {
     }
 
     /// How a payment to the service has ended unpaid; `None` if it has not, or this is no such payment.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn unpaid_status(&self, id: StreamId) -> Result<Option<String>, StoreError> {
         match self.core.readable(&Requester::Service, id).await? {
             Some((_, Operation::SinglePayment(payment))) if payment.is_done() && !payment.is_paid() => {

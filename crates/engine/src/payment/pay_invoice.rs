@@ -96,9 +96,6 @@ impl Payments {
 
     /// Pays a third party's invoice, from a user's wallet or from the service's Lightning backend. An invoice is never
     /// paid twice: a second request returns the stream of the first payment.
-    ///
-    /// # Errors
-    /// [`StartError`].
     pub async fn pay(
         &self,
         requester: &Requester,

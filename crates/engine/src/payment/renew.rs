@@ -17,9 +17,6 @@ use crate::{ClientNetwork, Requester, StreamId};
 impl Payments {
     /// Requests a further invoice, at the current rate if the price is in a currency. Changes nothing while the last one
     /// can be paid, or if none can be requested: the page shows which.
-    ///
-    /// # Errors
-    /// [`LinkError`].
     pub async fn renew(&self, id: StreamId, secret: &str, network: ClientNetwork) -> Result<(), LinkError> {
         if !self.pages.is_secret(KeyedPage::Payment, id, secret) {
             return Err(LinkError::NotFound);

@@ -126,9 +126,6 @@ async fn payable_subscription(
 
 impl Payments {
     /// Requests a payment to the service from a user, or from anybody who opens the page. The invoice follows later.
-    ///
-    /// # Errors
-    /// [`StartError`].
     pub async fn request(
         &self,
         requester: &Requester,

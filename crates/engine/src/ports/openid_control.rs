@@ -34,21 +34,12 @@ pub trait OpenIdControl: Send + Sync {
     ) -> Result<(OpenIdClient, Option<String>), OpenIdClientError>;
 
     /// Deletes a stored client, with its requests, codes, tokens and users' consents.
-    ///
-    /// # Errors
-    /// [`OpenIdClientError`].
     async fn delete_client(&self, client_id: &str) -> Result<(), OpenIdClientError>;
 
     /// At most `limit` consents after `after` (a client and a user), in the order of client and user.
-    ///
-    /// # Errors
-    /// If the store fails.
     async fn consents(&self, after: Option<(String, String)>, limit: usize) -> Result<Vec<OpenIdConsent>, StoreError>;
 
     /// Revokes a consent and this client's codes and tokens for this user; durable. Returns whether there was one.
-    ///
-    /// # Errors
-    /// If the store fails.
     async fn revoke_consent(&self, client_id: &str, user: PublicKey) -> Result<bool, StoreError>;
 
     /// The signing keys, newest first.

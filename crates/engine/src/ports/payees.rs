@@ -7,9 +7,6 @@ use async_trait::async_trait;
 pub trait Payees: Send + Sync {
     /// An invoice of this address, or of this LNURL in lower case, for `amount` millisats, as sent by its server: the
     /// caller validates it, and limits concurrent calls. Returns within the adapter's time limit.
-    ///
-    /// # Errors
-    /// [`PayeeError`].
     async fn invoice(&self, address: &str, amount: u64) -> Result<String, PayeeError>;
 }
 

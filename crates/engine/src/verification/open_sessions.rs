@@ -167,9 +167,6 @@ impl Verification {
 
     /// Up to `limit` sessions that wait for a decision, after `after`, and the `after` of the next page. A short page may
     /// have a successor.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn waiting(
         &self,
         requester: &Requester,

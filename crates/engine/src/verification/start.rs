@@ -41,9 +41,6 @@ usher_protocol::debug_shows!(VerificationSessionStarted { session_id });
 
 impl Verification {
     /// Opens an age verification session.
-    ///
-    /// # Errors
-    /// [`StartError`].
     pub async fn start(
         &self,
         requester: &Requester,

@@ -86,9 +86,6 @@ pub enum Notification {
 
 impl Response {
     /// Parses the decrypted text of a response.
-    ///
-    /// # Errors
-    /// [`InvalidResponse`].
     pub fn parse(text: &str) -> Result<Self, InvalidResponse> {
         let mut answer: Self = parse(text)?;
         // Some programs write it as JSON in a string.
@@ -166,9 +163,6 @@ impl Response {
     }
 
     /// The result of `make_invoice`.
-    ///
-    /// # Errors
-    /// [`LightningError`].
     pub fn invoice(&self) -> Result<Invoice, LightningError> {
         let result = self.result("make_invoice")?;
         let text = Transaction(result).text("invoice").map(payee::plain).ok_or_else(unclear)?;
@@ -183,9 +177,6 @@ impl Response {
     }
 
     /// The result of `lookup_invoice` for an invoice of ours.
-    ///
-    /// # Errors
-    /// [`LightningError`].
     pub fn invoice_status(&self, hash: PaymentHash) -> Result<InvoiceStatus, LightningError> {
         let Some(transaction) = self.looked_up()? else { return Ok(InvoiceStatus::Unknown) };
         if !transaction.is_about(hash) {
@@ -210,9 +201,6 @@ impl Response {
     }
 
     /// The result of `lookup_invoice` for a payment of ours.
-    ///
-    /// # Errors
-    /// [`LightningError`].
     pub fn outgoing_status(&self, hash: PaymentHash) -> Result<OutgoingPaymentStatus, LightningError> {
         let Some(transaction) = self.looked_up()? else {
             return Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None));
@@ -240,9 +228,6 @@ impl Response {
     }
 
     /// The result of `pay_invoice`.
-    ///
-    /// # Errors
-    /// [`LightningError`].
     pub fn paid(&self) -> Result<CompletedPayment, LightningError> {
         let result = Transaction(self.result("pay_invoice")?);
         let preimage = result.preimage().ok_or_else(unclear)?;
@@ -250,17 +235,11 @@ impl Response {
     }
 
     /// The result of `get_balance`, in millisats.
-    ///
-    /// # Errors
-    /// [`LightningError`].
     pub fn balance(&self) -> Result<u64, LightningError> {
         Transaction(self.result("get_balance")?).number("balance").ok_or_else(unclear)
     }
 
     /// The result of `get_info`, without the balance.
-    ///
-    /// # Errors
-    /// [`LightningError`].
     pub fn info(&self) -> Result<LightningInfo, LightningError> {
         let result = self.result("get_info")?;
         let methods = result.get("methods").and_then(Value::as_array);
@@ -309,9 +288,6 @@ impl ErrorObject {
 
 impl Notification {
     /// Parses the decrypted text of a notification; `None` for unneeded ones.
-    ///
-    /// # Errors
-    /// [`InvalidResponse`].
     pub fn parse(text: &str) -> Result<Option<Self>, InvalidResponse> {
         #[derive(Deserialize)]
         struct Raw {

@@ -60,17 +60,11 @@ impl CopySource {
     }
 
     /// The mark left by an earlier copy.
-    ///
-    /// # Errors
-    /// [`CopyError`].
     pub async fn mark(&self) -> Result<Option<CopyMark>, CopyError> {
         self.0.mark().await
     }
 
     /// Removes the mark, so that the database can be used again.
-    ///
-    /// # Errors
-    /// [`CopyError`].
     pub async fn reopen(mut self) -> Result<(), CopyError> {
         self.0.set_mark(None).await
     }

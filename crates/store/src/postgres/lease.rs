@@ -88,9 +88,6 @@ const HOLDER: &str =
 
 impl Lease {
     /// Connects to the database, and creates the lease's table for the first instance.
-    ///
-    /// # Errors
-    /// [`PostgresOpenError`].
     pub async fn connect(options: &PostgresOptions) -> Result<Self, PostgresOpenError> {
         let address = Address::new(options)?;
         let session = Session::connect(&address).await?;
@@ -99,9 +96,6 @@ impl Lease {
     }
 
     /// As [`connect`](Self::connect), but read-only, to query the [`holder`](Self::holder).
-    ///
-    /// # Errors
-    /// [`PostgresOpenError`].
     pub async fn observe(options: &PostgresOptions) -> Result<Self, PostgresOpenError> {
         let address = Address::new(options)?;
         let session = Session::connect(&address).await?;

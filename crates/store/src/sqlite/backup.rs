@@ -48,9 +48,6 @@ fn copy(from: &Path, to: &Path) -> Result<(), SqliteFailure> {
 }
 
 /// Sets a setting durably in a database that is not in use.
-///
-/// # Errors
-/// [`OpenError`].
 pub fn set_in_copy(path: &Path, name: &str, value: &str) -> Result<(), OpenError> {
     let set = || {
         let connection: Connection = open::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;

@@ -87,9 +87,6 @@ struct Queues {
 
 impl SqliteStore {
     /// Opens or creates the database at `path`, migrates it, and starts the threads. Blocks.
-    ///
-    /// # Errors
-    /// [`OpenError`].
     pub fn open(path: &Path, options: SqliteOptions) -> Result<Self, OpenError> {
         let file = DatabaseFile::claim(path)?;
         let connection = open::writer(&file, &options)?;

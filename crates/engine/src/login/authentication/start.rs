@@ -30,9 +30,6 @@ request_body! {
 
 impl Logins {
     /// Starts an authentication.
-    ///
-    /// # Errors
-    /// [`StartError`].
     pub async fn authenticate(
         &self,
         requester: &Requester,

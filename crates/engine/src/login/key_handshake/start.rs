@@ -40,9 +40,6 @@ pub struct KeyHandshakeStarted {
 
 impl Handshakes {
     /// Starts a key handshake; the same static token again gives the same stream.
-    ///
-    /// # Errors
-    /// [`StartError`].
     pub async fn start(
         &self,
         requester: &Requester,

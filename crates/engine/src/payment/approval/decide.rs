@@ -81,9 +81,6 @@ type Undecided = (Operation, Option<Origin>);
 impl Payments {
     /// Up to `limit` payments waiting for an approval, after `after`, oldest first; and the `after` of the next page,
     /// if there may be more.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn waiting_for_approval(
         &self,
         requester: &Requester,
@@ -100,9 +97,6 @@ impl Payments {
     }
 
     /// The payment waiting for an approval under this id, if any.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn payment_waiting_for_approval(
         &self,
         requester: &Requester,
@@ -132,9 +126,6 @@ impl Payments {
     }
 
     /// Approves or declines a waiting payment, `by` an API key, an operator, or with `None` the configured API token. Of two concurrent decisions, the first applies.
-    ///
-    /// # Errors
-    /// [`DecideError`].
     pub async fn decide(
         &self,
         requester: &Requester,
@@ -151,9 +142,6 @@ impl Payments {
     }
 
     /// Declines a waiting payment whose requester `is_revoked`.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn decline_if_revoked(
         &self,
         id: StreamId,

@@ -37,9 +37,6 @@ impl CheckedRequest for RequestInvoice {
 
 impl Payments {
     /// Asks a user for an invoice.
-    ///
-    /// # Errors
-    /// [`StartError`].
     pub async fn request_invoice(
         &self,
         requester: &Requester,

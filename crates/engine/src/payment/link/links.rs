@@ -37,9 +37,6 @@ impl ModifyError for CloseLinkError {}
 impl PaymentLinks {
     /// Up to `limit` payment links after `after`: open ones, and those with issued invoices that may still be paid. A
     /// short page may have a successor.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn list(
         &self,
         requester: &Requester,
@@ -69,9 +66,6 @@ impl PaymentLinks {
     }
 
     /// Closes a payment link, which then issues no more invoices. Closing it again changes nothing.
-    ///
-    /// # Errors
-    /// [`CloseLinkError`].
     pub async fn close(&self, requester: &Requester, stream_id: StreamId) -> Result<(), CloseLinkError> {
         let closed = self.starter.committer.modify(
             Operation::PaymentLink,

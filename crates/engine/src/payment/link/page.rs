@@ -31,9 +31,6 @@ pub struct LinkView {
 
 impl PaymentLinks {
     /// A link for its page; `None` if it does not exist or the secret is wrong.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn page(&self, id: StreamId, secret: &str) -> Result<Option<LinkView>, StoreError> {
         let Some((link, _)) = self.find_link(KeyedPage::Link, id, secret).await? else { return Ok(None) };
         let terms = link.terms();

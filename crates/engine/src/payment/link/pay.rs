@@ -79,9 +79,6 @@ impl Drop for UnseenInvoice<'_> {
 impl PaymentLinks {
     /// Starts a payment on the link's page. `amount` is the payer's choice, in the link's unit, unless the link fixes
     /// it. The invoice is created afterwards, and shown on the payment's page.
-    ///
-    /// # Errors
-    /// [`LinkError`].
     pub async fn pay(
         &self,
         id: StreamId,
@@ -96,9 +93,6 @@ impl PaymentLinks {
     }
 
     /// The offer for a wallet. `identifier` is the service's Lightning address, if the link is for that.
-    ///
-    /// # Errors
-    /// [`LinkError`].
     pub async fn offer(&self, id: StreamId, secret: &str, identifier: Option<&str>) -> Result<LnurlOffer, LinkError> {
         let (terms, _) = self.payable(KeyedPage::Lnurl, id, secret).await?;
         let (least, most) = self.offered(&terms)?;
@@ -107,18 +101,12 @@ impl PaymentLinks {
     }
 
     /// The offer of the service's Lightning address, as [`offer`](Self::offer).
-    ///
-    /// # Errors
-    /// [`LinkError`].
     pub async fn address_offer(&self, identifier: &str) -> Result<LnurlOffer, LinkError> {
         let id = StreamId::LIGHTNING_ADDRESS;
         self.offer(id, &self.pages.page_secret(KeyedPage::Lnurl, id), Some(identifier)).await
     }
 
     /// An invoice for a wallet, over this many millisats.
-    ///
-    /// # Errors
-    /// [`LinkError`].
     pub async fn invoice(
         self: &Arc<Self>,
         id: StreamId,

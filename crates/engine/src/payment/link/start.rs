@@ -133,9 +133,6 @@ pub struct PaymentLinkCreated {
 
 impl PaymentLinks {
     /// Creates a payment link.
-    ///
-    /// # Errors
-    /// [`StartError`].
     pub async fn create(
         &self,
         requester: &Requester,

@@ -37,9 +37,6 @@ request_body! {
 
 impl Payments {
     /// Sends money on chain. The amount and the largest fee are allocated from the budget at once.
-    ///
-    /// # Errors
-    /// [`StartError`].
     pub async fn send_on_chain(
         &self,
         requester: &Requester,

@@ -63,9 +63,6 @@ impl Payments {
     }
 
     /// The data of a refund's page, also before its approval. `None` if the id or the secret is wrong.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn refund_page(&self, id: StreamId, secret: &str) -> Result<Option<RefundView>, StoreError> {
         let Some((refund, progress)) = self.find_refund(id, secret).await? else { return Ok(None) };
         Ok(Some(RefundView {
@@ -80,9 +77,6 @@ impl Payments {
 
     /// Pays a refund to this invoice, or to an invoice of this Lightning address or LNURL, as wallets copy them. The
     /// refund's page shows the progress. Of two concurrent invoices, the first is paid.
-    ///
-    /// # Errors
-    /// [`RefundInvoiceError`].
     pub async fn refund_to(
         &self,
         id: StreamId,

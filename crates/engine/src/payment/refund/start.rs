@@ -56,9 +56,6 @@ impl From<StoreError> for RefundError {
 impl Payments {
     /// Requests an invoice from the payer of a payment, and pays it. The amount and the largest fee are taken from the
     /// budget immediately.
-    ///
-    /// # Errors
-    /// [`RefundError`].
     pub async fn refund(
         &self,
         requester: &Requester,

@@ -93,9 +93,6 @@ fn most(currency: RequestedCurrency, now: u64, given: Option<u64>, checks: &Fiel
 
 impl Subscriptions {
     /// Asks a user to agree to a subscription.
-    ///
-    /// # Errors
-    /// [`StartError`].
     pub async fn request(
         &self,
         requester: &Requester,

@@ -47,9 +47,6 @@ impl CheckedRequest for SendTicket {
 impl Tickets {
     /// Sends a token to a user repeatedly, until the mint reports it as spent. While it is being sent, the same request
     /// gets the same stream, and no other user gets the token.
-    ///
-    /// # Errors
-    /// [`StartError`].
     pub async fn send(
         &self,
         requester: &Requester,

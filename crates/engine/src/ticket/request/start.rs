@@ -28,9 +28,6 @@ impl CheckedRequest for RequestTicket {
 
 impl Tickets {
     /// Asks a user for a token.
-    ///
-    /// # Errors
-    /// [`StartError`].
     pub async fn request(
         &self,
         requester: &Requester,

@@ -58,9 +58,6 @@ const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
 const ALIKE: f64 = 0.85;
 
 /// Parses a filter, as in `RUST_LOG` and `log.level`.
-///
-/// # Errors
-/// [`FilterError`].
 pub fn parse_filter(asked: &str) -> Result<EnvFilter, FilterError> {
     let filter = EnvFilter::builder().parse(asked).map_err(|_| FilterError::Form)?;
     // A single word that is not a level is a target, and turns everything else off.

@@ -35,9 +35,6 @@ impl From<HandshakeError> for Problem {
 }
 
 /// The response to an opening handshake.
-///
-/// # Errors
-/// [`HandshakeError`].
 pub(super) fn accept(method: &Method, headers: &HeaderMap) -> Result<Response, HandshakeError> {
     if method != Method::GET
         || !header_list::contains(headers, UPGRADE, b"websocket")
