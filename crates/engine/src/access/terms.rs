@@ -6,15 +6,14 @@ use std::num::NonZeroU32;
 
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use utoipa::PartialSchema as _;
 use utoipa::openapi::schema::ArrayBuilder;
-use utoipa::openapi::{ObjectBuilder, RefOr, Schema, Type};
+use utoipa::openapi::{ObjectBuilder, Type};
 
 use super::{ConsoleUser, Role, Scope};
-use crate::FieldErrors;
+use crate::field_type;
 use crate::request_body;
-use crate::request_body::{FieldType, Flag, Integer, Millisats, OneLine, OrDefault, UnixSeconds, field_reader};
+use crate::request_body::{Flag, Integer, Millisats, OneLine, OrDefault, UnixSeconds, field_reader};
 
 /// Longest name, in characters.
 pub(super) const MAX_NAME: usize = 100;
@@ -131,14 +130,10 @@ impl Terms {
     }
 }
 
-/// Scopes of a key.
-pub struct ScopeWord;
-
-impl FieldType for ScopeWord {
-    type Value = BTreeSet<Scope>;
-    type Draft = BTreeSet<Scope>;
-
-    fn read_value(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<Self::Draft> {
+field_type! {
+    /// Scopes of a key.
+    pub ScopeWord: BTreeSet<Scope>,
+    |pointer, value, errors| {
         let words = field_reader::list(pointer, value, errors, 100, |word| {
             Scope::parse(word).ok_or_else(|| format!("must be one of {}", Scope::ALL.map(Scope::as_str).join(", ")))
         })?;
@@ -146,20 +141,8 @@ impl FieldType for ScopeWord {
             return errors.reject(pointer, "must name at least one scope");
         }
         Some(words.into_iter().collect())
-    }
-
-    fn complete(draft: Self::Draft) -> Option<Self::Value> {
-        Some(draft)
-    }
-
-    fn into_draft(value: Self::Value) -> Self::Draft {
-        value
-    }
-
-    fn value_schema() -> RefOr<Schema> {
-        let items = ArrayBuilder::new().items(Scope::schema()).min_items(Some(1)).max_items(Some(100));
-        RefOr::T(items.build().into())
-    }
+    },
+    ArrayBuilder::new().items(Scope::schema()).min_items(Some(1)).max_items(Some(100))
 }
 
 /// Converts an IPv4-mapped IPv6 network (`::ffff:192.0.2.0/120`) to IPv4.
@@ -171,14 +154,10 @@ fn canonical(network: IpNet) -> IpNet {
     canonical.unwrap_or(network)
 }
 
-/// Networks in CIDR notation, or single addresses.
-pub struct Networks;
-
-impl FieldType for Networks {
-    type Value = Vec<IpNet>;
-    type Draft = Vec<IpNet>;
-
-    fn read_value(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<Self::Draft> {
+field_type! {
+    /// Networks in CIDR notation, or single addresses.
+    pub Networks: Vec<IpNet>,
+    |pointer, value, errors| {
         field_reader::list(pointer, value, errors, MAX_NETWORKS, |text| {
             let network =
                 text.parse().or_else(|_| text.parse().map(|address: IpAddr| IpNet::from(address.to_canonical())));
@@ -186,24 +165,16 @@ impl FieldType for Networks {
                 .map(|network: IpNet| canonical(network.trunc()))
                 .map_err(|_| "must be a network such as 192.0.2.0/24".to_owned())
         })
-    }
-
-    fn complete(draft: Self::Draft) -> Option<Self::Value> {
-        Some(draft)
-    }
-
-    fn into_draft(value: Self::Value) -> Self::Draft {
-        value
-    }
-
-    fn value_schema() -> RefOr<Schema> {
-        let network = ObjectBuilder::new()
-            .schema_type(Type::String)
-            .format(Some(utoipa::openapi::SchemaFormat::Custom("ip-network".to_owned())))
-            .max_length(Some(MAX_NETWORK_BYTES))
-            .examples([serde_json::json!("192.0.2.0/24")]);
-        RefOr::T(ArrayBuilder::new().items(network).max_items(Some(MAX_NETWORKS)).build().into())
-    }
+    },
+    ArrayBuilder::new()
+        .items(
+            ObjectBuilder::new()
+                .schema_type(Type::String)
+                .format(Some(utoipa::openapi::SchemaFormat::Custom("ip-network".to_owned())))
+                .max_length(Some(MAX_NETWORK_BYTES))
+                .examples([serde_json::json!("192.0.2.0/24")]),
+        )
+        .max_items(Some(MAX_NETWORKS))
 }
 
 request_body! {

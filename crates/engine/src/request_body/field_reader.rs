@@ -1,5 +1,7 @@
 //! Reads a JSON object field by field, strictly, and reports all errors at once.
 
+use std::fmt::Display;
+
 use serde_json::{Map, Value};
 use usher_protocol::PublicKey;
 use usher_protocol::keys::parse_public_key;
@@ -126,6 +128,18 @@ pub fn text(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<St
         Value::String(text) => Some(text.clone()),
         other => errors.reject(pointer, wrong_type("a string", other)),
     }
+}
+
+/// A string that `read` can parse; `detail` is the error for any other.
+pub fn parsed<T>(
+    pointer: &str,
+    value: &Value,
+    errors: &mut FieldErrors,
+    read: impl FnOnce(&str) -> Option<T>,
+    detail: impl Display,
+) -> Option<T> {
+    let text = text(pointer, value, errors)?;
+    read(&text).or_else(|| errors.reject(pointer, detail))
 }
 
 /// A list of at most `most` words, each parsed with `read`.

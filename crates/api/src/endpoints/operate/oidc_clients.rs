@@ -1,14 +1,13 @@
 //! What the endpoints of OpenID Connect clients have in common.
 
 use serde::Serialize;
-use serde_json::Value;
 use url::Url;
-use usher_engine::FieldErrors;
+use usher_engine::field_type;
 use usher_engine::ports::{OpenIdClient, OpenIdClientError};
-use usher_engine::request_body::{FieldType, field_reader};
+use usher_engine::request_body::field_reader;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::ArrayBuilder;
-use utoipa::openapi::{ObjectBuilder, RefOr, Schema, SchemaFormat, Type};
+use utoipa::openapi::{ObjectBuilder, SchemaFormat, Type};
 
 use crate::ApiState;
 use crate::endpoints::shown_once::Secret;
@@ -114,57 +113,26 @@ impl From<OpenIdClientError> for Problem {
     }
 }
 
-/// Addresses to which users may be sent. The provider validates them.
-pub(crate) struct RedirectUris;
-
-impl FieldType for RedirectUris {
-    type Value = Vec<String>;
-    type Draft = Vec<String>;
-
-    fn read_value(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<Vec<String>> {
-        field_reader::list(pointer, value, errors, MAX_URIS, |uri| Ok(uri.to_owned()))
-    }
-
-    fn complete(draft: Vec<String>) -> Option<Vec<String>> {
-        Some(draft)
-    }
-
-    fn into_draft(value: Vec<String>) -> Vec<String> {
-        value
-    }
-
-    fn value_schema() -> RefOr<Schema> {
-        let uri = ObjectBuilder::new()
-            .schema_type(Type::String)
-            .format(Some(SchemaFormat::Custom("web-url".to_owned())))
-            .max_length(Some(MAX_URI_BYTES));
-        RefOr::T(ArrayBuilder::new().items(uri).max_items(Some(MAX_URIS)).build().into())
-    }
+field_type! {
+    /// Addresses to which users may be sent. The provider validates them.
+    pub(crate) RedirectUris: Vec<String>,
+    |pointer, value, errors| field_reader::list(pointer, value, errors, MAX_URIS, |uri| Ok(uri.to_owned())),
+    ArrayBuilder::new()
+        .items(
+            ObjectBuilder::new()
+                .schema_type(Type::String)
+                .format(Some(SchemaFormat::Custom("web-url".to_owned())))
+                .max_length(Some(MAX_URI_BYTES)),
+        )
+        .max_items(Some(MAX_URIS))
 }
 
-/// `RS256` or `ES256`.
-pub(crate) struct SigningAlgorithm;
-
-impl FieldType for SigningAlgorithm {
-    type Value = &'static str;
-    type Draft = &'static str;
-
-    fn read_value(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<&'static str> {
-        let word = field_reader::text(pointer, value, errors)?;
-        let known = ["RS256", "ES256"].into_iter().find(|known| *known == word);
-        known.or_else(|| errors.reject(pointer, "must be `RS256` or `ES256`"))
-    }
-
-    fn complete(draft: &'static str) -> Option<&'static str> {
-        Some(draft)
-    }
-
-    fn into_draft(value: &'static str) -> &'static str {
-        value
-    }
-
-    fn value_schema() -> RefOr<Schema> {
-        let word = ObjectBuilder::new().schema_type(Type::String).pattern(Some("^(RS256|ES256)$"));
-        RefOr::T(word.build().into())
-    }
+field_type! {
+    /// `RS256` or `ES256`.
+    pub(crate) SigningAlgorithm: &'static str,
+    |pointer, value, errors| {
+        let known = |word: &str| ["RS256", "ES256"].into_iter().find(|known| *known == word);
+        field_reader::parsed(pointer, value, errors, known, "must be `RS256` or `ES256`")
+    },
+    ObjectBuilder::new().schema_type(Type::String).pattern(Some("^(RS256|ES256)$"))
 }
