@@ -44,29 +44,6 @@ macro_rules! operations {
             $($(#[doc = $stage_doc])* $stage($stage_state),)*
         }
 
-        impl OperationKind {
-            pub(crate) fn resumes(self) -> bool {
-                match self {
-                    Self::Subscriptions => false,
-                    $(Self::$variant => <$state>::resumes(),)+
-                }
-            }
-
-            pub(crate) fn is_woken_by_the_calendar(self) -> bool {
-                match self {
-                    Self::Subscriptions => false,
-                    $(Self::$variant => <$state>::is_woken_by_the_calendar(),)+
-                }
-            }
-
-            pub(crate) fn is_read_at_start(self) -> bool {
-                match self {
-                    Self::Subscriptions => false,
-                    $(Self::$variant => <$state>::is_read_at_start(),)+
-                }
-            }
-        }
-
         impl Operation {
             pub(crate) fn keys_of(message: &WalletMessage) -> Vec<CorrelationKey> {
                 let mut keys = Vec::new();
@@ -127,6 +104,45 @@ operations! {
     WebhookTest(WebhookTest);
     => /// A payment by the service that waits for an approval before it begins.
     HeldPayment(HeldPayment);
+}
+
+impl OperationKind {
+    /// Whether an open one may have waited for a reply of the last process: it then gets [`Input::Resumed`].
+    pub(crate) const fn resumes(self) -> bool {
+        match self {
+            Self::Authentication
+            | Self::SinglePayment
+            | Self::InvoicePayment
+            | Self::LinkPayment
+            | Self::OutgoingPayment
+            | Self::OnChainPayment
+            | Self::TicketRequest
+            | Self::TicketDelivery
+            | Self::VerificationSession
+            | Self::Login
+            | Self::Refund => true,
+            Self::Subscriptions
+            | Self::KeyHandshake
+            | Self::InvoiceRequest
+            | Self::RecurringRequest
+            | Self::Subscription
+            | Self::PaymentLink
+            | Self::WebhookTest => false,
+        }
+    }
+
+    /// Whether operations of this kind are woken at calendar dates, and so by the wall clock.
+    pub(crate) const fn is_woken_by_the_calendar(self) -> bool {
+        matches!(self, Self::Subscription)
+    }
+
+    /// Whether open operations' states of this kind are read at the start, for features' memory.
+    pub(crate) const fn is_read_at_start(self) -> bool {
+        matches!(
+            self,
+            Self::Login | Self::Refund | Self::OnChainPayment | Self::OutgoingPayment | Self::RecurringRequest
+        )
+    }
 }
 
 impl Operation {

@@ -135,14 +135,6 @@ impl StateMachine for Login {
         }
     }
 
-    fn resumes() -> bool {
-        true
-    }
-
-    fn is_read_at_start() -> bool {
-        true
-    }
-
     fn is_of_app(&self) -> bool {
         !self.is_of_other_app()
     }

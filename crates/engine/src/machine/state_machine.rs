@@ -122,30 +122,6 @@ pub trait StateMachine {
         false
     }
 
-    /// Whether an open one may have waited for a reply of the last process: it then gets [`Input::Resumed`].
-    fn resumes() -> bool
-    where
-        Self: Sized,
-    {
-        false
-    }
-
-    /// Whether operations of this kind are woken at calendar dates, and so by the wall clock.
-    fn is_woken_by_the_calendar() -> bool
-    where
-        Self: Sized,
-    {
-        false
-    }
-
-    /// Whether open operations' states of this kind are read at the start, for features' memory.
-    fn is_read_at_start() -> bool
-    where
-        Self: Sized,
-    {
-        false
-    }
-
     /// The money of the Lightning backend that it has spent or may spend.
     fn spending(&self) -> Option<Spending> {
         None

@@ -227,10 +227,6 @@ impl StateMachine for Payment {
         }
     }
 
-    fn resumes() -> bool {
-        true
-    }
-
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         match input {
             Input::Timer if Some(now) >= self.wake_at() => self.woken(now),

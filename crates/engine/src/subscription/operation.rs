@@ -189,10 +189,6 @@ impl StateMachine for Subscription {
     fn is_done(&self) -> bool {
         self.ended_at.is_some()
     }
-
-    fn is_woken_by_the_calendar() -> bool {
-        true
-    }
 }
 
 impl Subscription {

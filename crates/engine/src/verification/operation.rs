@@ -221,10 +221,6 @@ impl StateMachine for VerificationSession {
         false
     }
 
-    fn resumes() -> bool {
-        true
-    }
-
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         match &self.phase {
             Phase::Open { .. } => self.step_open(input, now),

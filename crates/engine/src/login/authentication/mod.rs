@@ -91,10 +91,6 @@ impl StateMachine for Authentication {
         }
     }
 
-    fn resumes() -> bool {
-        true
-    }
-
     fn waits_for_signer(&self) -> bool {
         true
     }

@@ -99,14 +99,6 @@ impl StateMachine for OnChainPayment {
         false
     }
 
-    fn resumes() -> bool {
-        true
-    }
-
-    fn is_read_at_start() -> bool {
-        true
-    }
-
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         // If the clock was ahead, the next query is not delayed as long.
         self.next = self.next.min(now.plus(SELDOM));

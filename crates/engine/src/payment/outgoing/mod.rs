@@ -182,14 +182,6 @@ impl StateMachine for OutgoingPayment {
         false
     }
 
-    fn resumes() -> bool {
-        true
-    }
-
-    fn is_read_at_start() -> bool {
-        true
-    }
-
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         // If the clock was ahead when it started, the longest times count from now.
         self.started_at = self.started_at.min(now);

@@ -133,14 +133,6 @@ impl StateMachine for Refund {
         self.user_keys.as_ref().is_some_and(|keys| keys.is_with(user))
     }
 
-    fn resumes() -> bool {
-        true
-    }
-
-    fn is_read_at_start() -> bool {
-        true
-    }
-
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         match self.asks().then(|| self.ask_step(input, now)) {
             Some(stepped @ StepResult::Stepped(_)) => stepped,

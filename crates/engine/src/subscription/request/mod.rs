@@ -140,10 +140,6 @@ impl StateMachine for RecurringRequest {
         }
     }
 
-    fn is_read_at_start() -> bool {
-        true
-    }
-
     /// A wallet chooses the subscription's id when it agrees, and relays may deliver its close before its agreement.
     fn comes_early(message: &WalletMessage) -> bool {
         matches!(message, WalletMessage::CloseSubscription(_))

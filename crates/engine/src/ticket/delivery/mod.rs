@@ -158,10 +158,6 @@ impl StateMachine for TicketDelivery {
         self.user_keys.is_with(user)
     }
 
-    fn resumes() -> bool {
-        true
-    }
-
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         match input {
             Input::Timer if self.wake_at().is_some_and(|at| now >= at) => self.woken(now),

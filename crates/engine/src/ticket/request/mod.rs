@@ -151,10 +151,6 @@ impl StateMachine for TicketRequest {
         }
     }
 
-    fn resumes() -> bool {
-        true
-    }
-
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         match self.phase {
             Phase::Asking => self.step_asking(input, now),
