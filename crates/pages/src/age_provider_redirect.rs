@@ -7,13 +7,13 @@ use askama::Template;
 use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
 use http::header::SET_COOKIE;
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use usher_engine::{AgeCheckError, AgeCheckReturned, AgeCheckStarted, BeginCheckError, StreamId, VerificationView};
 use usher_page_layout::Frame;
 
 use crate::age_verification;
-use crate::browser::{FetchInitiator, cookie, cookie_name, fetch_initiator, set_cookie};
-use crate::keyed_page::{self, Address, Found, KeyedView as _};
+use crate::browser::{Seen, cookie, cookie_name, set_cookie};
+use crate::keyed_page::{self, Address, Found, KeyedView as _, Page};
 use crate::page::{self, Next};
 use crate::state::PagesState;
 use crate::texts::{Message, Texts};
@@ -30,15 +30,11 @@ struct LeavingPage<'a> {
 }
 
 /// `POST /verify/{session_id}/{secret}/start`
-pub(crate) async fn begin(State(pages): State<PagesState>, Path((id, secret)): Address, visit: Visit) -> Response {
-    let (session, address, view) = match keyed_page::find::<VerificationView>(&pages, &visit, &id, &secret).await {
-        Ok(Found { id, address, view }) => (id, address, view),
-        Err(response) => return response,
-    };
-    let AgeCheckStarted { url, browser } = match pages.engine.verification().begin_check(session, &secret).await {
-        Ok(started) => started,
-        Err(error) => return not_begun(&visit, session, &error, &address),
-    };
+pub(crate) async fn begin(State(pages): State<PagesState>, Path((id, secret)): Address, visit: Visit) -> Page {
+    let Found { id: session, address, view } =
+        keyed_page::find::<VerificationView>(&pages, &visit, &id, &secret).await?;
+    let begun = pages.engine.verification().begin_check(session, &secret).await;
+    let AgeCheckStarted { url, browser } = begun.map_err(|error| not_begun(&visit, session, &error, &address))?;
     let provider = pages.engine.verification().verifier_name().unwrap_or_default();
     let (frame, texts) = (&visit.frame, visit.texts);
     let leaving = texts.leaving(provider);
@@ -48,7 +44,7 @@ pub(crate) async fn begin(State(pages): State<PagesState>, Path((id, secret)): A
     if let Ok(cookie) = HeaderValue::try_from(cookie) {
         response.headers_mut().insert(SET_COOKIE, cookie);
     }
-    response
+    Ok(response)
 }
 
 /// `GET /verify/return`
@@ -56,12 +52,9 @@ pub(crate) async fn end(
     State(pages): State<PagesState>,
     RawQuery(query): RawQuery,
     visit: Visit,
-    method: Method,
+    _: Seen,
     headers: HeaderMap,
 ) -> Response {
-    if fetch_initiator(&method, &headers) == FetchInitiator::Nobody {
-        return page::not_shown();
-    }
     let query = query.unwrap_or_default();
     let state = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "state");
     let state = state.map(|(_, value)| value.into_owned()).unwrap_or_default();

@@ -11,7 +11,7 @@ use usher_engine::ports::StoreError;
 use usher_engine::{Engine, StreamId, VerificationView};
 use usher_page_layout::Frame;
 
-use crate::keyed_page::{self, Address, KeyedView};
+use crate::keyed_page::{self, Address, KeyedView, Page};
 use crate::page::Tone;
 use crate::state::PagesState;
 use crate::texts::{Message, StatusTexts, Texts};
@@ -66,12 +66,8 @@ const CHECK_EVERY: Duration = Duration::from_secs(10);
 impl KeyedView for VerificationView {
     const FOLDER: &'static str = "verify";
 
-    fn find(
-        engine: &Engine,
-        id: StreamId,
-        secret: &str,
-    ) -> impl Future<Output = Result<Option<Self>, StoreError>> + Send {
-        engine.verification().session(id, secret)
+    async fn find(engine: &Engine, id: StreamId, secret: &str) -> Result<Option<Self>, StoreError> {
+        engine.verification().session(id, secret).await
     }
 
     fn shown(&self) -> Shown {
@@ -90,15 +86,11 @@ pub(crate) async fn show(
     Path((id, secret)): Address,
     visit: Visit,
     RawQuery(query): RawQuery,
-) -> Response {
-    match keyed_page::find::<VerificationView>(&pages, &visit, &id, &secret).await {
-        Ok(found) => {
-            let _turn = pages.turn().await;
-            let is_incomplete = query.as_deref() == Some(INCOMPLETE);
-            show_session(&pages, &visit, &found.address, &found.view, is_incomplete)
-        }
-        Err(response) => response,
-    }
+) -> Page {
+    let found = keyed_page::find::<VerificationView>(&pages, &visit, &id, &secret).await?;
+    let _turn = pages.turn().await;
+    let is_incomplete = query.as_deref() == Some(INCOMPLETE);
+    Ok(show_session(&pages, &visit, &found.address, &found.view, is_incomplete))
 }
 
 fn show_session(

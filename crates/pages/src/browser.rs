@@ -3,11 +3,16 @@
 use std::fmt;
 use std::time::Duration;
 
+use axum::extract::FromRequestParts;
+use axum::response::Response;
 use http::header::{COOKIE, ORIGIN};
+use http::request::Parts;
 use http::{HeaderMap, Method};
 use url::Url;
 use usher_engine::operations::LoginMethod;
 use usher_engine::{ReusablePage, StreamId};
+
+use crate::page;
 
 /// Most login cookies that a browser keeps; the oldest are removed, which bounds the size of requests.
 const MAX_LOGINS: usize = 20;
@@ -46,6 +51,20 @@ pub(crate) fn fetch_initiator(method: &Method, headers: &HeaderMap) -> FetchInit
         }
         Some(_) => FetchInitiator::Nobody,
         None => FetchInitiator::Unknown,
+    }
+}
+
+/// A page load other than a prefetch, which is not shown.
+pub(crate) struct Seen;
+
+impl<S: Sync> FromRequestParts<S> for Seen {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Response> {
+        match fetch_initiator(&parts.method, &parts.headers) {
+            FetchInitiator::Nobody => Err(page::not_shown()),
+            _ => Ok(Self),
+        }
     }
 }
 

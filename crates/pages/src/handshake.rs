@@ -12,7 +12,7 @@ use usher_engine::ports::StoreError;
 use usher_engine::{Engine, HandshakeState, HandshakeView, StreamId};
 use usher_page_layout::Frame;
 
-use crate::keyed_page::{self, Address, KeyedView};
+use crate::keyed_page::{self, Address, KeyedView, Page};
 use crate::page::{CodePanel, OtherLink, Tone};
 use crate::qr::Qr;
 use crate::state::PagesState;
@@ -53,12 +53,8 @@ struct HandshakePage<'a> {
 impl KeyedView for HandshakeView {
     const FOLDER: &'static str = "handshake";
 
-    fn find(
-        engine: &Engine,
-        id: StreamId,
-        secret: &str,
-    ) -> impl Future<Output = Result<Option<Self>, StoreError>> + Send {
-        engine.handshakes().page(id, secret)
+    async fn find(engine: &Engine, id: StreamId, secret: &str) -> Result<Option<Self>, StoreError> {
+        engine.handshakes().page(id, secret).await
     }
 
     fn shown(&self) -> Shown {
@@ -75,14 +71,10 @@ impl KeyedView for HandshakeView {
 }
 
 /// `GET /handshake/{stream_id}/{secret}`
-pub(crate) async fn show(State(pages): State<PagesState>, Path((id, secret)): Address, visit: Visit) -> Response {
-    match keyed_page::find::<HandshakeView>(&pages, &visit, &id, &secret).await {
-        Ok(found) => {
-            let _turn = pages.turn().await;
-            show_handshake(&visit, &found.address, &found.view)
-        }
-        Err(response) => response,
-    }
+pub(crate) async fn show(State(pages): State<PagesState>, Path((id, secret)): Address, visit: Visit) -> Page {
+    let found = keyed_page::find::<HandshakeView>(&pages, &visit, &id, &secret).await?;
+    let _turn = pages.turn().await;
+    Ok(show_handshake(&visit, &found.address, &found.view))
 }
 
 fn show_handshake(visit: &Visit, address: &str, view: &HandshakeView) -> Response {

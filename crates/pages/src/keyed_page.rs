@@ -32,6 +32,9 @@ pub(crate) trait KeyedView: Send + Sized + 'static {
     fn not_found(texts: &Texts) -> &Message;
 }
 
+/// The page, or the response in its place.
+pub(crate) type Page = Result<Response, Response>;
+
 /// The id and the secret of the address.
 pub(crate) type Address = Path<(String, String)>;
 

@@ -15,7 +15,7 @@ use usher_page_layout::{Frame, Language};
 use usher_protocol::lnurl;
 
 use crate::amounts::{about_text, grouped, sats};
-use crate::keyed_page::{self, Address};
+use crate::keyed_page::{self, Address, Page};
 use crate::login_page_request::other_type;
 use crate::page::{self, Next, summary};
 use crate::qr::Qr;
@@ -59,14 +59,10 @@ struct Found {
 }
 
 /// `GET /link/{stream_id}/{secret}`
-pub(crate) async fn show(State(pages): State<PagesState>, Path((id, secret)): Address, visit: Visit) -> Response {
-    match find(&pages, &visit, &id, &secret).await {
-        Ok(found) => {
-            let _turn = pages.turn().await;
-            show_link(StatusCode::OK, &visit, &found, "", None)
-        }
-        Err(response) => response,
-    }
+pub(crate) async fn show(State(pages): State<PagesState>, Path((id, secret)): Address, visit: Visit) -> Page {
+    let found = find(&pages, &visit, &id, &secret).await?;
+    let _turn = pages.turn().await;
+    Ok(show_link(StatusCode::OK, &visit, &found, "", None))
 }
 
 /// `POST /link/{stream_id}/{secret}`: the form has the amount, if the visitor chooses it.
@@ -77,14 +73,11 @@ pub(crate) async fn pay(
     visit: Visit,
     headers: HeaderMap,
     form: String,
-) -> Response {
+) -> Page {
     if let Some(refused) = other_type(&headers, "application/x-www-form-urlencoded") {
-        return refused;
+        return Err(refused);
     }
-    let found = match find(&pages, &visit, &id, &secret).await {
-        Ok(found) => found,
-        Err(response) => return response,
-    };
+    let found = find(&pages, &visit, &id, &secret).await?;
     let mut fields = url::form_urlencoded::parse(form.as_bytes());
     let typed = fields.find(|(name, _)| name == "amount").map(|(_, value)| value.into_owned()).unwrap_or_default();
     let unit = Unit::of(&found.view, visit.texts);
@@ -95,23 +88,23 @@ pub(crate) async fn pay(
             Err(fault) => {
                 let refused = fault.text(&visit.texts.link, &unit.example());
                 let _turn = pages.turn().await;
-                return show_link(StatusCode::UNPROCESSABLE_ENTITY, &visit, &found, &typed, Some(&refused));
+                return Err(show_link(StatusCode::UNPROCESSABLE_ENTITY, &visit, &found, &typed, Some(&refused)));
             }
         },
     };
     let network = network.map_or(ClientNetwork::Loopback, |Extension(network)| network);
     let texts = &visit.texts.link;
     let refused = match pages.engine.payment_links().pay(found.id, &secret, amount, network).await {
-        Ok(started) => return page::see_other(&pages.address("pay", started.payment, &started.page_secret)),
+        Ok(started) => return Ok(page::see_other(&pages.address("pay", started.payment, &started.page_secret))),
         Err(LinkError::Outside { .. }) => {
             let (least, most) = range(&found.view, &unit);
             texts.outside(least, most)
         }
         Err(LinkError::TooMuch) => texts.too_much.to_owned(),
-        Err(other) => return instead(&visit, found.id, &found.address, other),
+        Err(other) => return Err(instead(&visit, found.id, &found.address, other)),
     };
     let _turn = pages.turn().await;
-    show_link(StatusCode::UNPROCESSABLE_ENTITY, &visit, &found, &typed, Some(&refused))
+    Err(show_link(StatusCode::UNPROCESSABLE_ENTITY, &visit, &found, &typed, Some(&refused)))
 }
 
 async fn find(pages: &PagesState, visit: &Visit, id: &str, secret: &str) -> Result<Found, Response> {

@@ -18,7 +18,7 @@ use usher_engine::{ClientNetwork, Engine, OperationOutcome, PaymentView, StreamI
 use usher_page_layout::Frame;
 
 use crate::amounts::{about_text, sats, shown_price};
-use crate::keyed_page::{self, Address, Found, KeyedView};
+use crate::keyed_page::{self, Address, Found, KeyedView, Page};
 use crate::link;
 use crate::page::{self, Tone, summary};
 use crate::qr::Qr;
@@ -158,12 +158,8 @@ impl Status {
 impl KeyedView for PaymentView {
     const FOLDER: &'static str = "pay";
 
-    fn find(
-        engine: &Engine,
-        id: StreamId,
-        secret: &str,
-    ) -> impl Future<Output = Result<Option<Self>, StoreError>> + Send {
-        engine.payments().page(id, secret)
+    async fn find(engine: &Engine, id: StreamId, secret: &str) -> Result<Option<Self>, StoreError> {
+        engine.payments().page(id, secret).await
     }
 
     fn shown(&self) -> Shown {
@@ -176,14 +172,10 @@ impl KeyedView for PaymentView {
 }
 
 /// `GET /pay/{stream_id}/{secret}`
-pub(crate) async fn show(State(pages): State<PagesState>, Path((id, secret)): Address, visit: Visit) -> Response {
-    match keyed_page::find::<PaymentView>(&pages, &visit, &id, &secret).await {
-        Ok(found) => {
-            let _turn = pages.turn().await;
-            show_payment(&visit, &found)
-        }
-        Err(response) => response,
-    }
+pub(crate) async fn show(State(pages): State<PagesState>, Path((id, secret)): Address, visit: Visit) -> Page {
+    let found = keyed_page::find::<PaymentView>(&pages, &visit, &id, &secret).await?;
+    let _turn = pages.turn().await;
+    Ok(show_payment(&visit, &found))
 }
 
 /// `POST /pay/{stream_id}/{secret}`: requests a further invoice after the last one has expired.
@@ -192,15 +184,12 @@ pub(crate) async fn renew(
     Path((id, secret)): Address,
     network: Option<Extension<ClientNetwork>>,
     visit: Visit,
-) -> Response {
-    let found = match keyed_page::find::<PaymentView>(&pages, &visit, &id, &secret).await {
-        Ok(found) => found,
-        Err(response) => return response,
-    };
+) -> Page {
+    let found = keyed_page::find::<PaymentView>(&pages, &visit, &id, &secret).await?;
     let network = network.map_or(ClientNetwork::Loopback, |Extension(network)| network);
     match pages.engine.payments().renew(found.id, &secret, network).await {
-        Ok(()) => page::see_other(&found.address),
-        Err(error) => link::instead(&visit, found.id, &found.address, error),
+        Ok(()) => Ok(page::see_other(&found.address)),
+        Err(error) => Err(link::instead(&visit, found.id, &found.address, error)),
     }
 }
 

@@ -15,7 +15,7 @@ use usher_engine::{ClientNetwork, Engine, RefundInvoiceError, RefundInvoiceFault
 use usher_page_layout::Frame;
 
 use crate::amounts::sats;
-use crate::keyed_page::{self, Address, Found, KeyedView};
+use crate::keyed_page::{self, Address, Found, KeyedView, Page};
 use crate::login_page_request::other_type;
 use crate::page::{self, Tone};
 use crate::state::PagesState;
@@ -61,12 +61,8 @@ struct RefundPage<'a> {
 impl KeyedView for RefundView {
     const FOLDER: &'static str = "refund";
 
-    fn find(
-        engine: &Engine,
-        id: StreamId,
-        secret: &str,
-    ) -> impl Future<Output = Result<Option<Self>, StoreError>> + Send {
-        engine.payments().refund_page(id, secret)
+    async fn find(engine: &Engine, id: StreamId, secret: &str) -> Result<Option<Self>, StoreError> {
+        engine.payments().refund_page(id, secret).await
     }
 
     fn shown(&self) -> Shown {
@@ -86,14 +82,10 @@ impl KeyedView for RefundView {
 }
 
 /// `GET /refund/{stream_id}/{secret}`
-pub(crate) async fn show(State(pages): State<PagesState>, Path((id, secret)): Address, visit: Visit) -> Response {
-    match keyed_page::find::<RefundView>(&pages, &visit, &id, &secret).await {
-        Ok(found) => {
-            let _turn = pages.turn().await;
-            show_refund(StatusCode::OK, &visit, &found, "", None)
-        }
-        Err(response) => response,
-    }
+pub(crate) async fn show(State(pages): State<PagesState>, Path((id, secret)): Address, visit: Visit) -> Page {
+    let found = keyed_page::find::<RefundView>(&pages, &visit, &id, &secret).await?;
+    let _turn = pages.turn().await;
+    Ok(show_refund(StatusCode::OK, &visit, &found, "", None))
 }
 
 /// `POST /refund/{stream_id}/{secret}`: the form has the payer's invoice or Lightning address, as `payee`.
@@ -104,14 +96,11 @@ pub(crate) async fn take(
     visit: Visit,
     headers: HeaderMap,
     form: String,
-) -> Response {
+) -> Page {
     if let Some(refused) = other_type(&headers, "application/x-www-form-urlencoded") {
-        return refused;
+        return Err(refused);
     }
-    let found = match keyed_page::find::<RefundView>(&pages, &visit, &id, &secret).await {
-        Ok(found) => found,
-        Err(response) => return response,
-    };
+    let found = keyed_page::find::<RefundView>(&pages, &visit, &id, &secret).await?;
     let mut fields = url::form_urlencoded::parse(form.as_bytes());
     let typed = fields.find(|(name, _)| name == "payee").map(|(_, value)| value.into_owned()).unwrap_or_default();
     let network = network.map_or(ClientNetwork::Loopback, |Extension(network)| network);
@@ -119,7 +108,7 @@ pub(crate) async fn take(
     let amount = visit.texts.payment.amount(sats(found.view.amount, visit.texts.payment.decimal_mark));
     let refused = match pages.engine.payments().refund_to(found.id, &secret, &typed, network).await {
         // The page shows the outcome; there may be an earlier invoice.
-        Ok(()) | Err(RefundInvoiceError::Over) => return page::see_other(&found.address),
+        Ok(()) | Err(RefundInvoiceError::Over) => return Ok(page::see_other(&found.address)),
         Err(RefundInvoiceError::NoPayee | RefundInvoiceError::NotFound) => texts.no_payee.to_owned(),
         Err(RefundInvoiceError::Busy) => texts.busy.to_owned(),
         Err(RefundInvoiceError::Address(PayeeError::Amount)) => texts.address_amount(amount),
@@ -131,10 +120,10 @@ pub(crate) async fn take(
         Err(RefundInvoiceError::Fault(RefundInvoiceFault::Network)) => texts.other_network.to_owned(),
         Err(RefundInvoiceError::Fault(RefundInvoiceFault::Expired)) => texts.has_expired.to_owned(),
         Err(RefundInvoiceError::Fault(RefundInvoiceFault::Paid)) => texts.is_paid.to_owned(),
-        Err(RefundInvoiceError::Store(error)) => return keyed_page::unavailable(&visit, found.id, &error),
+        Err(RefundInvoiceError::Store(error)) => return Err(keyed_page::unavailable(&visit, found.id, &error)),
     };
     let _turn = pages.turn().await;
-    show_refund(StatusCode::UNPROCESSABLE_ENTITY, &visit, &found, &typed, Some(&refused))
+    Err(show_refund(StatusCode::UNPROCESSABLE_ENTITY, &visit, &found, &typed, Some(&refused)))
 }
 
 fn show_refund(

@@ -6,7 +6,7 @@ use askama::Template;
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
-use http::{HeaderMap, Method, StatusCode};
+use http::{HeaderMap, StatusCode};
 use usher_engine::access::{AcceptError, Invitation};
 use usher_engine::operations::LoginState;
 use usher_engine::ports::StoreError;
@@ -17,7 +17,7 @@ use usher_protocol::keys::npub;
 
 use super::purpose::Purpose;
 use super::state::{OperatorsState, session_secret, with_own_forms};
-use crate::browser::{FetchInitiator, fetch_initiator, is_certainly_own_form, login_cookies, shown_logins};
+use crate::browser::{Seen, is_certainly_own_form, login_cookies, shown_logins};
 use crate::login::set_cookies;
 use crate::page::{self, Next};
 use crate::texts::{Message, Texts};
@@ -100,13 +100,10 @@ pub(super) async fn begin(
 pub(super) async fn end(
     State(state): State<OperatorsState>,
     source: Option<Extension<PageRequestSource>>,
-    method: Method,
+    _: Seen,
     visit: Visit,
     headers: HeaderMap,
 ) -> Response {
-    if fetch_initiator(&method, &headers) == FetchInitiator::Nobody {
-        return page::not_shown();
-    }
     let (key, purpose) = match state.take_login(&headers).await {
         Ok(Some(login)) => login,
         Ok(None) => return page::see_other(&state.path()),

@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::{Path, Query, State};
 use axum::response::{Html, IntoResponse as _, Response};
 use http::header::CONTENT_SECURITY_POLICY;
-use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use serde::Deserialize;
 use usher_engine::StreamId;
 
@@ -12,7 +12,7 @@ use super::assets::{SCRIPT, STYLE};
 use super::login::{self, LoggedOut};
 use super::purpose::Purpose;
 use super::state::OperatorsState;
-use crate::browser::{FetchInitiator, fetch_initiator};
+use crate::browser::Seen;
 use crate::page;
 use crate::visit::Visit;
 
@@ -35,14 +35,11 @@ struct Shell<'a> {
 /// `GET /console` and below
 pub(super) async fn show(
     State(state): State<OperatorsState>,
-    method: Method,
     uri: Uri,
+    _: Seen,
     visit: Visit,
     headers: HeaderMap,
 ) -> Response {
-    if fetch_initiator(&method, &headers) == FetchInitiator::Nobody {
-        return page::not_shown();
-    }
     let base = state.pages.site.base();
     if state.session(&headers).is_none() {
         let path = uri.path_and_query().map_or("", |path| path.as_str());
@@ -90,13 +87,10 @@ pub(super) struct StepUp {
 pub(super) async fn step_up(
     State(state): State<OperatorsState>,
     Query(StepUp { next }): Query<StepUp>,
-    method: Method,
+    _: Seen,
     visit: Visit,
     headers: HeaderMap,
 ) -> Response {
-    if fetch_initiator(&method, &headers) == FetchInitiator::Nobody {
-        return page::not_shown();
-    }
     match state.session(&headers) {
         Some(_) => login::enter(&state, &visit, LoggedOut::NotFresh, &Purpose::again(next)).await,
         None => login::enter(&state, &visit, LoggedOut::NotYet, &Purpose::next(next)).await,
@@ -107,13 +101,9 @@ pub(super) async fn step_up(
 pub(super) async fn invite(
     State(state): State<OperatorsState>,
     Path(secret): Path<String>,
-    method: Method,
+    _: Seen,
     visit: Visit,
-    headers: HeaderMap,
 ) -> Response {
-    if fetch_initiator(&method, &headers) == FetchInitiator::Nobody {
-        return page::not_shown();
-    }
     match state.keys.operators().invitation(&secret) {
         Some(invitation) => {
             login::enter(&state, &visit, LoggedOut::Invited(invitation), &Purpose::accept(secret)).await
