@@ -72,7 +72,7 @@ pub use self::terms::{LoginMethod, LoginState, LoginTerms};
 use super::authentication::Authentication;
 use crate::event_data::{EventData, KeyHandshakeData, LoginData};
 use crate::login::signer_request::SignerRequest;
-use crate::machine::{Effect, Input, Signal, StateMachine, StepResult, millis};
+use crate::machine::{Effect, Input, Signal, StateMachine, StepResult};
 use crate::ports::{CorrelationKey, OperationKind, PasskeyChange, UserRelays};
 use crate::{OperationOutcome, StreamId, UnixMillis};
 
@@ -105,7 +105,6 @@ pub struct Login {
     origin: LoginOrigin,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     return_url: Option<String>,
-    #[serde(with = "millis")]
     expires_at: UnixMillis,
     challenge_seconds: u64,
     service_proof: Option<SubkeyProof>,

@@ -25,5 +25,5 @@ pub(crate) use self::spending::BUDGET_WINDOW;
 pub use self::spending::{Budget, Spending};
 pub use self::state_machine::StateMachine;
 pub use self::ticket_call::{TicketCall, TicketReply, VerifiedToken};
-pub(crate) use self::timing::{lease, millis, optional_millis};
+pub(crate) use self::timing::lease;
 pub use self::user_keys::MAX_SUBKEYS;

@@ -48,9 +48,7 @@ use usher_protocol::message::{PaymentHash, PaymentStatus, Preimage, WalletMessag
 use self::terms::Renewal;
 pub use self::terms::{Payer, PaymentOfLink, PaymentTerms, SubscriptionLink};
 use crate::machine::user_keys::UserKeys;
-use crate::machine::{
-    Charge, Effect, Input, Signal, StateMachine, StepResult, lease, millis, optional_millis, user_keys,
-};
+use crate::machine::{Charge, Effect, Input, Signal, StateMachine, StepResult, lease, user_keys};
 use crate::ports::{CorrelationKey, OperationKind, PaymentRecord};
 use crate::price::Price;
 use crate::{OperationOutcome, UnixMillis};
@@ -91,9 +89,7 @@ pub struct Payment {
     amount: u64,
     description: String,
     subscription: Option<SubscriptionLink>,
-    #[serde(with = "millis")]
     expires_at: UnixMillis,
-    #[serde(default, with = "optional_millis")]
     asked_at: Option<UnixMillis>,
     #[serde(rename = "bill")]
     source: InvoiceSource,
@@ -111,7 +107,6 @@ pub struct Payment {
     received: Option<Received>,
     /// The preimage shown by the payer, reported with `paid` if the Lightning backend reports none.
     shown: Option<Preimage>,
-    #[serde(with = "optional_millis")]
     claimed_at: Option<UnixMillis>,
     #[serde(default)]
     withdrawn: bool,
@@ -124,7 +119,7 @@ pub struct Payment {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     of_link: Option<PaymentOfLink>,
     /// Set when it expired: until when the payer may request further invoices.
-    #[serde(default, with = "optional_millis", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     renewable_until: Option<UnixMillis>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     renewals: Vec<Renewal>,
@@ -171,26 +166,20 @@ struct Received {
 enum Phase {
     Making {
         tries: u32,
-        #[serde(with = "millis")]
         next: UnixMillis,
-        #[serde(with = "millis")]
         give_up: UnixMillis,
     },
     Asking,
     Closing {
-        #[serde(with = "millis")]
         next: UnixMillis,
-        #[serde(with = "millis")]
         give_up: UnixMillis,
     },
     #[serde(rename = "over")]
     Ended {
-        #[serde(with = "millis")]
         until: UnixMillis,
     },
     /// Removed once the Lightning backend has confirmed again that nothing arrived.
     Leaving {
-        #[serde(with = "millis")]
         give_up: UnixMillis,
     },
 }

@@ -35,7 +35,6 @@ pub struct ExchangeRate {
     /// Its source, for display.
     pub source: String,
     /// When it was read there; of several sources, the earliest time.
-    #[serde(with = "unix_millis")]
     pub at: UnixMillis,
 }
 
@@ -92,21 +91,6 @@ impl<'de> Deserialize<'de> for CurrencyCode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let code = String::deserialize(deserializer)?;
         Self::parse(&code).ok_or_else(|| D::Error::custom("not a currency"))
-    }
-}
-
-mod unix_millis {
-    use serde::{Deserialize as _, Deserializer, Serializer};
-
-    use crate::UnixMillis;
-
-    #[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
-    pub(super) fn serialize<S: Serializer>(at: &UnixMillis, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u64(at.0)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<UnixMillis, D::Error> {
-        u64::deserialize(deserializer).map(UnixMillis)
     }
 }
 

@@ -56,7 +56,7 @@ use crate::event::NewEvent;
 use crate::event_data::{EventData, SubscriptionClosedData, SubscriptionPaymentData};
 use crate::machine::user_keys::UserKeys;
 use crate::machine::{
-    Charge, ChargeEnd, Charged, Effect, Input, RequestedPayment, Signal, StateMachine, StepResult, millis, start,
+    Charge, ChargeEnd, Charged, Effect, Input, RequestedPayment, Signal, StateMachine, StepResult, start,
 };
 use crate::payment::operation::{Payer, Payment, PaymentTerms, SubscriptionLink};
 use crate::ports::{CorrelationKey, CurrencyCode, ExchangeRate, OperationKind, RateUnavailable};
@@ -78,7 +78,6 @@ pub struct Subscription {
     #[serde(flatten)]
     agreement: Agreement,
     rules: SubscriptionRules,
-    #[serde(with = "millis")]
     created_at: UnixMillis,
     state: SubscriptionState,
     reason: Option<String>,

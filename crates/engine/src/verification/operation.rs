@@ -48,7 +48,7 @@ use usher_protocol::{Keys, PublicKey, text};
 use crate::UnixMillis;
 use crate::event_data::{CashuResponseData, CashuStatusData, EventData};
 use crate::machine::ticket_call::lease;
-use crate::machine::{Effect, Input, StateMachine, StepResult, TicketCall, emit, millis, optional_millis};
+use crate::machine::{Effect, Input, StateMachine, StepResult, TicketCall, emit};
 use crate::ports::{AgeCheckResult, CorrelationKey, MintTerms, OperationKind, OutboxMessage, Token};
 
 /// How long an unresponsive mint is retried after the decision, while the user waits.
@@ -136,7 +136,6 @@ pub struct VerificationSession {
     request_id: String,
     minimum_age: u64,
     proof: Option<MintTerms>,
-    #[serde(with = "millis")]
     expires_at: UnixMillis,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     return_url: Option<String>,
@@ -159,34 +158,30 @@ enum Phase {
         check: Option<AgeCheck>,
         #[serde(default)]
         polls: u32,
-        #[serde(default, with = "optional_millis")]
         next: Option<UnixMillis>,
     },
     Minting {
-        #[serde(with = "millis")]
         since: UnixMillis,
         tries: u32,
-        #[serde(with = "millis")]
         next: UnixMillis,
     },
     GivingUp {
         reason: String,
         tries: u32,
-        #[serde(with = "millis")]
         next: UnixMillis,
     },
     Replying {
         result: SessionResult,
         /// The `created_at` of the reply's event, the same for each copy.
-        #[serde(with = "millis")]
         made_at: UnixMillis,
         sent: usize,
-        #[serde(with = "millis")]
         next: UnixMillis,
     },
     /// The app has the result.
     #[serde(rename = "over")]
-    Ended { end: End },
+    Ended {
+        end: End,
+    },
 }
 
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]

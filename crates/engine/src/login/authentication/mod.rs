@@ -35,7 +35,7 @@ use crate::UnixMillis;
 use crate::event_data::{EventData, LoginData};
 use crate::login::signer_request::{SignerFault, SignerOutcome, SignerRequest};
 use crate::machine::user_keys::UserKeys;
-use crate::machine::{Effect, Input, SignerReport, SignerUpdate, StateMachine, StepResult, emit, millis};
+use crate::machine::{Effect, Input, SignerReport, SignerUpdate, StateMachine, StepResult, emit};
 use crate::ports::{
     CorrelationKey, LoginRecord, LoginRecordStatus, OperationKind, SignerSession, SignerSessionUpdate, UserSigner,
 };
@@ -50,7 +50,6 @@ pub struct Authentication {
     #[serde(flatten)]
     #[serde(rename = "conversation")]
     user_keys: UserKeys,
-    #[serde(with = "millis")]
     expires_at: UnixMillis,
     service_proof: Option<SubkeyProof>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -37,7 +37,7 @@ use usher_protocol::handshake_url::decode_token;
 use usher_protocol::message::WalletMessage;
 
 use crate::event_data::{EventData, KeyHandshakeData, LoginData};
-use crate::machine::{Effect, Input, LinkedChange, Signal, StateMachine, StepResult, emit, millis, optional_millis};
+use crate::machine::{Effect, Input, LinkedChange, Signal, StateMachine, StepResult, emit};
 use crate::ports::{CorrelationKey, OperationKind, UserRelays};
 use crate::{StreamId, UnixMillis};
 
@@ -59,14 +59,13 @@ pub struct KeyHandshake {
 #[serde(tag = "usage", rename_all = "snake_case")]
 enum Usage {
     SingleUse {
-        #[serde(with = "millis")]
         expires_at: UnixMillis,
     },
     Reusable {
         /// Recent scans, oldest first, to recognise repeated messages.
         recent: Vec<Scan>,
         /// Until when the token of a closed handshake stays reserved.
-        #[serde(default, with = "optional_millis", skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         closed: Option<UnixMillis>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         login: Option<LoginUrl>,

@@ -8,7 +8,6 @@ use usher_protocol::subkey::SubkeyProof;
 
 use super::origin::LoginOrigin;
 use crate::UnixMillis;
-use crate::machine::millis;
 
 /// The parameters of a new login.
 #[derive(Clone)]
@@ -66,7 +65,6 @@ pub enum LoginState {
         /// The method.
         method: LoginMethod,
         /// The time.
-        #[serde(with = "millis")]
         at: UnixMillis,
     },
     /// The user holds this key, and the app has not redeemed the code yet.
@@ -76,7 +74,6 @@ pub enum LoginState {
         /// The method.
         method: LoginMethod,
         /// The time.
-        #[serde(with = "millis")]
         at: UnixMillis,
     },
     /// The user declined.

@@ -29,7 +29,7 @@ use usher_protocol::bolt11::Invoice;
 
 use crate::UnixMillis;
 use crate::event_data::{EventData, PaymentData};
-use crate::machine::{Effect, Input, Spending, StateMachine, StepResult, emit, millis, optional_millis};
+use crate::machine::{Effect, Input, Spending, StateMachine, StepResult, emit};
 use crate::payment::on_chain::OnChainPayment;
 use crate::payment::outgoing::OutgoingPayment;
 use crate::payment::refund::Refund;
@@ -65,10 +65,8 @@ pub struct HeldPayment {
     #[serde(flatten)]
     payment: UnstartedPayment,
     /// Until when it can be approved.
-    #[serde(with = "millis")]
     until: UnixMillis,
     /// When it ended without an approval.
-    #[serde(with = "optional_millis", default)]
     ended_at: Option<UnixMillis>,
 }
 

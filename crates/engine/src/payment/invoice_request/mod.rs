@@ -20,7 +20,7 @@ use usher_protocol::subkey::Permission;
 use crate::UnixMillis;
 use crate::event_data::{EventData, InvoiceData, PaymentData};
 use crate::machine::user_keys::UserKeys;
-use crate::machine::{Effect, Input, StateMachine, StepResult, emit, millis};
+use crate::machine::{Effect, Input, StateMachine, StepResult, emit};
 use crate::ports::{CorrelationKey, OperationKind};
 use crate::price::Price;
 use crate::request_body;
@@ -72,7 +72,6 @@ pub struct InvoiceRequest {
     /// Millisats.
     amount: u64,
     description: Option<String>,
-    #[serde(with = "millis")]
     expires_at: UnixMillis,
     network: Network,
     /// The price, if not requested in millisats.

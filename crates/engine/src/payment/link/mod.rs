@@ -33,7 +33,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
 
-use crate::machine::{Effect, Input, Signal, StateMachine, StepResult, optional_millis};
+use crate::machine::{Effect, Input, Signal, StateMachine, StepResult};
 use crate::ports::{CorrelationKey, CurrencyCode, OperationKind};
 use crate::{StreamId, UnixMillis};
 
@@ -97,7 +97,7 @@ pub struct LinkTerms {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub return_url: Option<String>,
     /// Until when it issues invoices; `None`: until it is closed.
-    #[serde(default, with = "optional_millis", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<UnixMillis>,
     /// The maximum of payments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -113,7 +113,7 @@ pub struct PaymentLink {
     payments: u64,
     closed: bool,
     /// Set at its end: until when payments at it may still be made.
-    #[serde(default, with = "optional_millis", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     kept_until: Option<UnixMillis>,
 }
 

@@ -26,9 +26,7 @@ use usher_protocol::PublicKey;
 
 use crate::UnixMillis;
 use crate::event_data::{EventData, PaymentData};
-use crate::machine::{
-    BUDGET_WINDOW, Effect, Input, LightningRequest, Spending, StateMachine, StepResult, emit, lease, millis,
-};
+use crate::machine::{BUDGET_WINDOW, Effect, Input, LightningRequest, Spending, StateMachine, StepResult, emit, lease};
 use crate::ports::{
     CorrelationKey, NodeError, OnChainOrder, OnChainState, OnChainStatus, OperationKind, PaymentKind, PaymentRecord,
     PaymentRecordStatus,
@@ -51,10 +49,8 @@ pub struct OnChainPayment {
     amount: u64,
     /// The largest fee in millisats.
     fees_allowed: u64,
-    #[serde(with = "millis")]
     started_at: UnixMillis,
     /// When the node is next queried.
-    #[serde(with = "millis")]
     next: UnixMillis,
     phase: Phase,
 }
@@ -67,17 +63,9 @@ enum Phase {
     /// Not in a block.
     Publishing { transaction: Transaction },
     /// In a block.
-    Paid {
-        transaction: Transaction,
-        #[serde(with = "millis")]
-        at: UnixMillis,
-        is_final: bool,
-    },
+    Paid { transaction: Transaction, at: UnixMillis, is_final: bool },
     /// There is and will be no transaction.
-    Failed {
-        #[serde(with = "millis")]
-        at: UnixMillis,
-    },
+    Failed { at: UnixMillis },
 }
 
 /// The node's transaction. Amounts are millisats.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
 
-use crate::machine::{Charge, millis};
+use crate::machine::Charge;
 use crate::{StreamId, UnixMillis};
 
 /// The terms of a requested payment.
@@ -67,7 +67,6 @@ pub(super) struct Renewal {
     /// Its stream.
     pub(super) payment: StreamId,
     /// Until when it may be paid, as expected.
-    #[serde(with = "millis")]
     pub(super) until: UnixMillis,
     pub(super) ended: bool,
 }

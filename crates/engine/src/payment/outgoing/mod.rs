@@ -48,9 +48,7 @@ use usher_protocol::bolt11::Invoice;
 
 use crate::UnixMillis;
 use crate::event_data::{EventData, PaymentData};
-use crate::machine::{
-    BUDGET_WINDOW, Effect, Input, LightningRequest, Spending, StateMachine, StepResult, emit, lease, millis,
-};
+use crate::machine::{BUDGET_WINDOW, Effect, Input, LightningRequest, Spending, StateMachine, StepResult, emit, lease};
 use crate::ports::{CorrelationKey, LightningError, OperationKind, PaymentRecord, SignedPayment};
 
 /// The longest pause before the next wait for a connection. Most of the time passes in the adapter's own wait.
@@ -84,10 +82,8 @@ const DAY: u64 = 24 * 3600;
 pub struct OutgoingPayment {
     invoice: Invoice,
     reference: Option<String>,
-    #[serde(with = "millis")]
     started_at: UnixMillis,
     /// No attempt begins after this time.
-    #[serde(with = "millis")]
     expires_at: UnixMillis,
     /// The number of requests that were signed and stored.
     attempts: u32,
@@ -124,16 +120,11 @@ struct Attempt {
 #[serde(tag = "phase", rename_all = "snake_case")]
 enum Phase {
     /// No request was sent that the backend could still act on.
-    Waiting {
-        tries: u32,
-        #[serde(with = "millis")]
-        next: UnixMillis,
-    },
+    Waiting { tries: u32, next: UnixMillis },
     /// The request is being sent, or its reply is awaited.
     Sending {
         attempt: Attempt,
         /// The time at which the reply is treated as lost.
-        #[serde(with = "millis")]
         next: UnixMillis,
     },
     /// The request may have been sent; its result is looked up.
@@ -149,15 +140,10 @@ enum Phase {
         /// The backend reports that the payment has ended, without a proof of the outcome.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unproven: bool,
-        #[serde(with = "millis")]
         next: UnixMillis,
     },
     #[serde(rename = "over")]
-    Ended {
-        #[serde(with = "millis")]
-        at: UnixMillis,
-        checks: usize,
-    },
+    Ended { at: UnixMillis, checks: usize },
 }
 
 usher_protocol::debug_shows!(OutgoingPayment { invoice, phase });

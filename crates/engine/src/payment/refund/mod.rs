@@ -28,7 +28,7 @@ use usher_protocol::subkey::Permission;
 
 use crate::event_data::PaymentData;
 use crate::machine::user_keys::UserKeys;
-use crate::machine::{Effect, Input, Signal, Spending, StateMachine, StepResult, emit, millis, user_keys};
+use crate::machine::{Effect, Input, Signal, Spending, StateMachine, StepResult, emit, user_keys};
 use crate::payment::operation::Payer;
 use crate::payment::outgoing::OutgoingPayment;
 use crate::ports::{CompletedPayment, CorrelationKey, OperationKind, PaymentKind, PaymentRecord, PaymentRecordStatus};
@@ -75,7 +75,6 @@ pub struct Refund {
     #[serde(flatten, deserialize_with = "user_keys::all_or_none")]
     user_keys: Option<UserKeys>,
     request_id: String,
-    #[serde(with = "millis")]
     expires_at: UnixMillis,
     fees_allowed: u64,
     network: Network,

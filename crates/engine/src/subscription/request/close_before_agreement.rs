@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use usher_protocol::message::CloseSubscription;
 
 use crate::UnixMillis;
-use crate::machine::millis;
 
 /// The most closes stored for one request; no honest wallet sends more.
 const MAX_CLOSES: usize = 16;
@@ -21,7 +20,6 @@ pub(super) struct EarlyCloses(Vec<EarlyClose>);
 struct EarlyClose {
     subscription_id: String,
     reason: Option<String>,
-    #[serde(with = "millis")]
     at: UnixMillis,
 }
 

@@ -30,7 +30,7 @@ use super::operation::{Agreement, RecurringPrice, Subscription, SubscriptionRule
 use crate::UnixMillis;
 use crate::event_data::{EventData, PaymentData, SubscriptionData};
 use crate::machine::user_keys::UserKeys;
-use crate::machine::{Effect, Input, StateMachine, StepResult, emit, millis, start};
+use crate::machine::{Effect, Input, StateMachine, StepResult, emit, start};
 use crate::ports::{CorrelationKey, OperationKind};
 use crate::price::Price;
 use crate::request_body;
@@ -109,7 +109,6 @@ pub struct RecurringRequest {
     minimum_amount: u64,
     description: String,
     recurrence: Recurrence,
-    #[serde(with = "millis")]
     expires_at: UnixMillis,
     auto_charge: bool,
     rules: SubscriptionRules,

@@ -4,13 +4,11 @@ use serde::{Deserialize, Serialize};
 use usher_protocol::message::{CloseSubscription, ServiceMessage};
 
 use crate::UnixMillis;
-use crate::machine::millis;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RefusedAgreement {
     pub(super) subscription_id: String,
     pub(super) reason: String,
-    #[serde(with = "millis")]
     pub(super) until: UnixMillis,
 }
 

@@ -53,7 +53,7 @@ use crate::UnixMillis;
 use crate::event_data::{CashuResponseData, CashuStatusData, EventData};
 use crate::machine::ticket_call::{lease, retry_at};
 use crate::machine::user_keys::UserKeys;
-use crate::machine::{Effect, Input, StateMachine, StepResult, TicketCall, TicketReply, emit, millis};
+use crate::machine::{Effect, Input, StateMachine, StepResult, TicketCall, TicketReply, emit};
 use crate::ports::{
     CorrelationKey, MintAuthToken, OperationKind, ReceiveTerms, TicketError, Token, TokenInfo, TokenState,
 };
@@ -96,9 +96,7 @@ pub struct TicketDelivery {
     mint_url: String,
     unit: String,
     amount: u64,
-    #[serde(with = "millis")]
     started_at: UnixMillis,
-    #[serde(with = "millis")]
     expires_at: UnixMillis,
     phase: Phase,
 }
@@ -108,24 +106,20 @@ pub struct TicketDelivery {
 enum Phase {
     Open {
         rounds: u32,
-        #[serde(with = "millis")]
         round_at: UnixMillis,
         check: Check,
         /// Whether the mint is being queried; `next` is then when the reply counts as lost.
         asked: bool,
-        #[serde(with = "millis")]
         next: UnixMillis,
     },
     Expired {
         checks: u32,
-        #[serde(with = "millis")]
         next: UnixMillis,
     },
     Reclaiming {
         auth: Option<MintAuthToken>,
         expired: bool,
         tries: u32,
-        #[serde(with = "millis")]
         next: UnixMillis,
     },
     /// Spent by somebody else, usually the user.

@@ -42,7 +42,7 @@ use crate::UnixMillis;
 use crate::event_data::{CashuResponseData, CashuStatusData, EventData};
 use crate::machine::ticket_call::{lease, retry_at};
 use crate::machine::user_keys::UserKeys;
-use crate::machine::{Effect, Input, StateMachine, StepResult, TicketCall, TicketReply, VerifiedToken, emit, millis};
+use crate::machine::{Effect, Input, StateMachine, StepResult, TicketCall, TicketReply, VerifiedToken, emit};
 use crate::ports::{CorrelationKey, MintAuthToken, OperationKind, ReceiveTerms, TicketError, Token, TokenFault};
 use crate::request_body;
 use crate::request_body::{
@@ -106,7 +106,6 @@ pub struct TicketRequest {
     amount: u64,
     redeem: bool,
     auth: Option<MintAuthToken>,
-    #[serde(with = "millis")]
     expires_at: UnixMillis,
     phase: Phase,
 }
@@ -118,15 +117,12 @@ enum Phase {
     Checking {
         token: Token,
         tries: u32,
-        #[serde(with = "millis")]
         next: UnixMillis,
     },
     /// The app has got an event that the token's value is unknown.
     GivenUp {
         token: Token,
-        #[serde(with = "millis")]
         at: UnixMillis,
-        #[serde(with = "millis")]
         next: UnixMillis,
     },
 }
