@@ -8,10 +8,10 @@ use usher_engine::audit::{AuditHead, verify};
 use usher_engine::ports::AuditReader;
 use usher_store::{DatabaseInspection, PostgresInspection};
 
-use super::environment::{load_in_time, source};
+use super::environment::{config_of, load_in_time, source};
 use super::service_client::ServiceClient;
 use crate::cli::AuditCommand;
-use crate::config::{Config, report};
+use crate::config::Config;
 use crate::database::SharedDatabase;
 use crate::failure::{Failure, chain};
 use crate::identity::identity;
@@ -28,7 +28,7 @@ pub fn run(command: &AuditCommand, data_dir: Option<PathBuf>) -> Result<(), Fail
     match command {
         AuditCommand::List { after } => runtime.block_on(list(&ServiceClient::new(&loaded, &source.data_dir)?, *after)),
         AuditCommand::Verify { head } => {
-            let Some(config) = &loaded.config else { return Err(Failure::Configuration(report::problems(&loaded))) };
+            let config = config_of(&loaded)?;
             runtime.block_on(verify_database(config, &source.data_dir, *head))
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use usher_engine::ports::{Clock as _, SystemClock};
 
-use crate::config::{Loaded, Source, load};
+use crate::config::{Config, Loaded, Source, load, report};
 use crate::failure::Failure;
 
 /// The source of the configuration: `--data-dir`, else `SERVICE_DATA_DIR`, else `~/.usher`.
@@ -46,6 +46,14 @@ pub fn load_in_time(source: Source) -> Result<(Loaded, Source), Failure> {
         drop(sender.send((loaded, source)));
     })?;
     loaded.recv_timeout(READ_WITHIN).map_err(|_| Failure::said(too_slow()))
+}
+
+/// The configuration.
+///
+/// # Errors
+/// [`Failure::Configuration`] with its errors, if it has some.
+pub fn config_of(loaded: &Loaded) -> Result<&Config, Failure> {
+    loaded.config.as_ref().ok_or_else(|| Failure::Configuration(report::problems(loaded)))
 }
 
 /// The message for a configuration that was not read in time.

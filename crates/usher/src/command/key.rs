@@ -8,9 +8,9 @@ use usher_engine::ports::{OsRandomness, Randomness};
 use usher_protocol::keys::parse_public_key;
 use usher_protocol::{Keys, PublicKey, SecretKey};
 
-use super::environment::source;
+use super::environment::{config_of, source};
 use crate::cli::KeyCommand;
-use crate::config::{load, report};
+use crate::config::load;
 use crate::failure::Failure;
 use crate::output::{tell, write};
 
@@ -98,9 +98,7 @@ fn to_hex(text: &str) -> Result<String, Failure> {
 
 fn show(data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let loaded = load(&source(data_dir)?);
-    let Some(config) = &loaded.config else {
-        return Err(Failure::Configuration(report::problems(&loaded)));
-    };
+    let config = config_of(&loaded)?;
     let key = config.nostr.private_key.public();
     match &config.nostr.subkey_proof {
         None => write(&format!("public key: {}\n", describe(&key)))?,

@@ -3,9 +3,8 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use super::environment::{load_in_time, source};
+use super::environment::{config_of, load_in_time, source};
 use crate::cli::NoticesCommand;
-use crate::config::report;
 use crate::config::setting::LogFormat;
 use crate::failure::Failure;
 use crate::logging::{self, Output};
@@ -18,9 +17,7 @@ use crate::output::write;
 /// When the configuration has errors or no targets, or a target did not accept the message.
 pub fn run(NoticesCommand::Test: &NoticesCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let (loaded, _) = load_in_time(source(data_dir)?)?;
-    let Some(config) = &loaded.config else {
-        return Err(Failure::Configuration(report::problems(&loaded)));
-    };
+    let config = config_of(&loaded)?;
     logging::start(LogFormat::Text, Output::Stderr, "off", None)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let sent = runtime.block_on(notices::test(config, config.nostr.relays.addresses().to_vec()))?;

@@ -9,7 +9,8 @@ use http::request::Builder;
 use secrecy::SecretString;
 use serde_json::Value;
 
-use crate::config::{Loaded, report};
+use super::environment::config_of;
+use crate::config::Loaded;
 use crate::failure::Failure;
 use crate::local_instance::{LocalInstance, Unreached, request};
 
@@ -33,7 +34,7 @@ impl ServiceClient {
     /// # Errors
     /// When the configuration has errors.
     pub(super) fn new(loaded: &Loaded, data_dir: &Path) -> Result<Self, Failure> {
-        let Some(config) = &loaded.config else { return Err(Failure::Configuration(report::problems(loaded))) };
+        let config = config_of(loaded)?;
         let instance = LocalInstance::of(config, data_dir)?;
         Ok(Self { instance, token: config.auth.auth_token.secret().clone() })
     }

@@ -13,10 +13,10 @@ use usher_store::{
 };
 use uuid::Uuid;
 
-use super::environment::{load_in_time, source};
+use super::environment::{config_of, load_in_time, source};
 use crate::cli::{CopyDirection, StoreCommand};
 use crate::config::setting::LogFormat;
-use crate::config::{Config, Source, report};
+use crate::config::{Config, Source};
 use crate::confirmation::confirm;
 use crate::database::{SharedDatabase, hold};
 use crate::failure::Failure;
@@ -36,9 +36,7 @@ const LEASE_SLACK: Duration = Duration::from_secs(1);
 /// If the configuration has errors, one of the databases is in use, damaged or not empty, or the copy differs.
 pub fn run(command: &StoreCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let (loaded, source) = load_in_time(source(data_dir)?)?;
-    let Some(config) = &loaded.config else {
-        return Err(Failure::Configuration(report::problems(&loaded)));
-    };
+    let config = config_of(&loaded)?;
     logging::start(LogFormat::Text, Output::Stderr, "warn", None)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     match command {

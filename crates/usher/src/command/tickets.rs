@@ -9,10 +9,10 @@ use usher_engine::ports::{MintAuthToken, SystemClock, TicketBalance};
 use usher_protocol::mint_url;
 use usher_tickets::{RestoredTickets, SecretsOf, SetAsideCheck};
 
-use super::environment::{load_in_time, source};
+use super::environment::{config_of, load_in_time, source};
 use crate::cli::TicketsCommand;
 use crate::config::setting::LogFormat;
-use crate::config::{Config, Source, report};
+use crate::config::{Config, Source};
 use crate::database::CommandDatabase;
 use crate::failure::Failure;
 use crate::identity::identity;
@@ -30,9 +30,7 @@ const MAX_TOKEN_BYTES: usize = 4096;
 /// If the configuration has errors, another process uses the database, or the mint fails.
 pub fn run(command: &TicketsCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let (loaded, source) = load_in_time(source(data_dir)?)?;
-    let Some(config) = &loaded.config else {
-        return Err(Failure::Configuration(report::problems(&loaded)));
-    };
+    let config = config_of(&loaded)?;
     logging::start(LogFormat::Text, Output::Stderr, "warn", None)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let text = runtime.block_on(async {

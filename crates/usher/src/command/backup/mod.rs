@@ -12,10 +12,9 @@ use usher_engine::ports::{Clock as _, SystemClock};
 
 use self::target::Target;
 use self::unfinished::WorkingFolder;
-use super::environment::{load_in_time, source};
+use super::environment::{config_of, load_in_time, source};
 use super::secret_input::{ask_passphrase, passphrase};
 use crate::cli::BackupCommand;
-use crate::config::report;
 use crate::failure::Failure;
 use crate::last_backup;
 use crate::output::tell;
@@ -26,9 +25,7 @@ use crate::output::tell;
 /// When the configuration has errors, there is no database, it is damaged, or the file cannot be written.
 pub fn run(command: &BackupCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let (loaded, source) = load_in_time(source(data_dir)?)?;
-    let Some(config) = &loaded.config else {
-        return Err(Failure::Configuration(report::problems(&loaded)));
-    };
+    let config = config_of(&loaded)?;
     let now = SystemClock.now();
     let target = Target::of(&command.file, now)?;
     let protection = protection(command)?;

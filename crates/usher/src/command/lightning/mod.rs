@@ -13,10 +13,10 @@ use usher_engine::ports::{Clock as _, SystemClock};
 use uuid::Uuid;
 
 use self::node::{millisats, node};
-use super::environment::{load_in_time, source};
+use super::environment::{config_of, load_in_time, source};
 use super::service_client::ServiceClient;
 use crate::cli::LightningCommand;
-use crate::config::{Config, report};
+use crate::config::Config;
 use crate::confirmation::confirm;
 use crate::failure::Failure;
 use crate::output::{tell, write};
@@ -34,7 +34,7 @@ pub fn run(command: &LightningCommand, data_dir: Option<PathBuf>) -> Result<(), 
         _ => None,
     };
     if let Some((decision, yes)) = decision {
-        let Some(config) = &loaded.config else { return Err(Failure::Configuration(report::problems(&loaded))) };
+        let config = config_of(&loaded)?;
         return runtime.block_on(refused_data::run(decision, config, &source, yes));
     }
     let service = ServiceClient::new(&loaded, &source.data_dir)?;
@@ -50,16 +50,12 @@ pub fn run(command: &LightningCommand, data_dir: Option<PathBuf>) -> Result<(), 
             }
             LightningCommand::Price { amount } => price(&service, millisats(*amount)?).await,
             LightningCommand::Open { amount, peer, yes } => {
-                let Some(config) = &loaded.config else {
-                    return Err(Failure::Configuration(report::problems(&loaded)));
-                };
+                let config = config_of(&loaded)?;
                 open(&service, config, *amount, peer.as_deref(), *yes).await
             }
             LightningCommand::Close { channel, force, yes } => close(&service, channel, *force, *yes).await,
             LightningCommand::Send { address, amount, fee_rate, yes } => {
-                let Some(config) = &loaded.config else {
-                    return Err(Failure::Configuration(report::problems(&loaded)));
-                };
+                let config = config_of(&loaded)?;
                 let fee = miner_fee::of_payment(config, *fee_rate).await;
                 send::run(&service, (address, amount, *fee_rate), &fee, *yes).await
             }
