@@ -16,7 +16,7 @@ use usher_protocol::message::WalletMessage;
 use crate::conversation_keys::ConversationKeys;
 use crate::handshake_sources::HandshakeSources;
 use crate::identity::Identity;
-use crate::metrics::{Metrics, Refusal, add};
+use crate::metrics::{Metrics, Refusal};
 use crate::options::RelayOptions;
 use crate::seen_events::SeenEvents;
 
@@ -83,7 +83,7 @@ impl EventVerifier {
     fn try_verify(&self, event: &RawValue, relay: Option<&Arc<str>>) -> Result<Verdict, Refusal> {
         let head = EventHead::parse(event).ok_or(Refusal::Malformed)?;
         if head.pubkey.eq_ignore_ascii_case(&self.own_hex) {
-            add(&self.metrics.own);
+            self.metrics.own.add(1);
             return Ok(Verdict::Known);
         }
         if !kind::FROM_WALLET.iter().any(|kind| u64::from(*kind) == head.kind) {
@@ -103,7 +103,7 @@ impl EventVerifier {
             && self.seen_events.was_good(&claimed)
             && !self.handshake_sources.contains(&claimed, relay);
         if !comes_anew && self.seen_events.contains(&claimed) {
-            add(&self.metrics.duplicates);
+            self.metrics.duplicates.add(1);
             return Ok(Verdict::Known);
         }
         if !looks_like_nip44_v2(head.content.get()) {
@@ -114,12 +114,12 @@ impl EventVerifier {
             return Err(Refusal::NotAsked);
         }
         envelope::verify(&event).map_err(|_| Refusal::Forged)?;
-        add(&self.metrics.verified);
+        self.metrics.verified.add(1);
         // From here on the id is proven, and the first task to insert it handles the event.
         let copy = !self.seen_events.insert(event.id);
         let is_handshake = event.kind.as_u16() == kind::KEY_HANDSHAKE;
         if copy && !(is_handshake && self.seen_events.was_good(&event.id)) {
-            add(&self.metrics.duplicates);
+            self.metrics.duplicates.add(1);
             return Ok(Verdict::Known);
         }
         let verdict = self.open(&event, Via { relay: relay.cloned(), copy });
@@ -127,7 +127,7 @@ impl EventVerifier {
         if !matches!(verdict, Ok(Verdict::Message(_))) {
             self.seen_events.demote(event.id);
         } else if is_handshake && !self.handshake_sources.insert(event.id, relay) {
-            add(&self.metrics.duplicates);
+            self.metrics.duplicates.add(1);
             return Ok(Verdict::Known);
         }
         verdict

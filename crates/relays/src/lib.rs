@@ -54,7 +54,7 @@ mod shared_state;
 
 pub use direct_message::{DirectMessageError, send_direct_message};
 pub use identity::Identity;
-pub use metrics::{MetricsSnapshot, Refusal};
+pub use metrics::{Counter, Metrics, Refusal};
 pub use options::{Limits, RelayOptions, Timing};
 pub use probe::{ProbeError, Probed, probe};
 pub use profile_directory::{DirectoryError, DirectoryOptions, ProfileDirectory, RelaysOfUser, check_profile};

@@ -23,105 +23,69 @@ usher_protocol::words! {
     }
 }
 
-/// Counters of the whole pool since it started; they only grow.
+/// A number that only grows.
 #[derive(Debug, Default)]
-pub(crate) struct Metrics {
-    pub(crate) received: AtomicU64,
-    pub(crate) delivered: AtomicU64,
-    pub(crate) duplicates: AtomicU64,
-    pub(crate) verified: AtomicU64,
-    pub(crate) own: AtomicU64,
-    refused: [AtomicU64; Refusal::ALL.len()],
-    pub(crate) sealed: AtomicU64,
-    pub(crate) sent: AtomicU64,
-    pub(crate) rejected: AtomicU64,
-    pub(crate) dropped: AtomicU64,
-    pub(crate) rate_limited: AtomicU64,
-    pub(crate) connects: AtomicU64,
-    pub(crate) disconnects: AtomicU64,
-    pub(crate) proofs_sent: AtomicU64,
-    pub(crate) proofs_withheld: AtomicU64,
-    pub(crate) user_relays_refused: AtomicU64,
-    pub(crate) user_relays_evicted: AtomicU64,
-}
+pub struct Counter(AtomicU64);
 
-/// The values of the counters at one moment.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MetricsSnapshot {
-    /// `EVENT` messages received from relays, of any kind.
-    pub received: u64,
-    /// Messages handed to the engine.
-    pub delivered: u64,
-    /// Copies of events that were handled before (other relays deliver them too).
-    pub duplicates: u64,
-    /// Events whose signature was verified.
-    pub verified: u64,
-    /// Our own events, sent back by a relay.
-    pub own: u64,
-    /// Refused, by reason, in the order of [`Refusal::ALL`].
-    pub refused: [u64; Refusal::ALL.len()],
-    /// Events we encrypted and signed.
-    pub sealed: u64,
-    /// Events written to a relay; an event sent to three relays counts three times.
-    pub sent: u64,
-    /// Events that a relay refused.
-    pub rejected: u64,
-    /// Events dropped because a relay's queue was full or they waited too long there.
-    pub dropped: u64,
-    /// How often a relay limited our rate.
-    pub rate_limited: u64,
-    /// Connections made.
-    pub connects: u64,
-    /// Connections lost and attempts failed.
-    pub disconnects: u64,
-    /// Subkey proofs sent to authors whose events we could not read.
-    pub proofs_sent: u64,
-    /// Subkey proofs not sent because there were too many.
-    pub proofs_withheld: u64,
-    /// Users' relays not used: the address was refused, or the user named too many.
-    pub user_relays_refused: u64,
-    /// Users' relays closed early to make room for others.
-    pub user_relays_evicted: u64,
-}
-
-impl MetricsSnapshot {
-    /// How many inbound messages were refused for `reason`.
-    pub fn refused_for(&self, reason: Refusal) -> u64 {
-        Refusal::ALL.iter().zip(self.refused).find_map(|(each, count)| (*each == reason).then_some(count)).unwrap_or(0)
+impl Counter {
+    /// The number now.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
     }
+
+    pub(crate) fn add(&self, more: u64) {
+        self.0.fetch_add(more, Ordering::Relaxed);
+    }
+}
+
+/// Counters of the whole pool since it started.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    /// `EVENT` messages received from relays, of any kind.
+    pub received: Counter,
+    /// Messages handed to the engine.
+    pub delivered: Counter,
+    /// Copies of events that were handled before (other relays deliver them too).
+    pub duplicates: Counter,
+    /// Events whose signature was verified.
+    pub verified: Counter,
+    /// Our own events, sent back by a relay.
+    pub own: Counter,
+    /// Refused, by reason, in the order of [`Refusal::ALL`].
+    refused: [Counter; Refusal::ALL.len()],
+    /// Events we encrypted and signed.
+    pub sealed: Counter,
+    /// Events written to a relay; an event sent to three relays counts three times.
+    pub sent: Counter,
+    /// Events that a relay refused.
+    pub rejected: Counter,
+    /// Events dropped because a relay's queue was full or they waited too long there.
+    pub dropped: Counter,
+    /// How often a relay limited our rate.
+    pub rate_limited: Counter,
+    /// Connections made.
+    pub connects: Counter,
+    /// Connections lost and attempts failed.
+    pub disconnects: Counter,
+    /// Subkey proofs sent to authors whose events we could not read.
+    pub proofs_sent: Counter,
+    /// Subkey proofs not sent because there were too many.
+    pub proofs_withheld: Counter,
+    /// Users' relays not used: the address was refused, or the user named too many.
+    pub user_relays_refused: Counter,
+    /// Users' relays closed early to make room for others.
+    pub user_relays_evicted: Counter,
 }
 
 impl Metrics {
+    /// How many inbound messages were refused for `reason`.
+    pub fn refused_for(&self, reason: Refusal) -> u64 {
+        self.refused.get(reason as usize).map_or(0, Counter::get)
+    }
+
     pub(crate) fn refuse(&self, reason: Refusal) {
         if let Some(counter) = self.refused.get(reason as usize) {
-            add(counter);
+            counter.add(1);
         }
     }
-
-    pub(crate) fn values(&self) -> MetricsSnapshot {
-        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        MetricsSnapshot {
-            received: get(&self.received),
-            delivered: get(&self.delivered),
-            duplicates: get(&self.duplicates),
-            verified: get(&self.verified),
-            own: get(&self.own),
-            refused: std::array::from_fn(|i| self.refused.get(i).map_or(0, get)),
-            sealed: get(&self.sealed),
-            sent: get(&self.sent),
-            rejected: get(&self.rejected),
-            dropped: get(&self.dropped),
-            rate_limited: get(&self.rate_limited),
-            connects: get(&self.connects),
-            disconnects: get(&self.disconnects),
-            proofs_sent: get(&self.proofs_sent),
-            proofs_withheld: get(&self.proofs_withheld),
-            user_relays_refused: get(&self.user_relays_refused),
-            user_relays_evicted: get(&self.user_relays_evicted),
-        }
-    }
-}
-
-pub(crate) fn add(counter: &AtomicU64) {
-    counter.fetch_add(1, Ordering::Relaxed);
 }

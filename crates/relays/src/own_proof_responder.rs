@@ -13,7 +13,7 @@ use usher_token_bucket::{Rate, TokenBucket};
 
 use crate::conversation_keys::ConversationKeys;
 use crate::identity::Identity;
-use crate::metrics::{Metrics, add};
+use crate::metrics::Metrics;
 use crate::options::Limits;
 use crate::relay_address::RelayAddress;
 use crate::relay_status::Origin;
@@ -79,13 +79,13 @@ impl SubkeyProofResponder {
         origin: Origin,
         now: UnixMillis,
     ) -> Result<Event, ProofLimited> {
-        self.admit(author, over, origin).inspect_err(|_| add(&self.metrics.proofs_withheld))?;
+        self.admit(author, over, origin).inspect_err(|_| self.metrics.proofs_withheld.add(1))?;
         let conversation = self.conversation_keys.with(&author).map_err(|_| ProofLimited::PerAuthor)?;
         let keys = &self.identity.keys;
         let sealed =
             envelope::seal(keys, &conversation, &[author], Some(event), kind::SUBKEY_PROOF, &self.proof, now.secs());
         let sealed = sealed.map_err(|_| ProofLimited::PerAuthor)?;
-        add(&self.metrics.proofs_sent);
+        self.metrics.proofs_sent.add(1);
         Ok(sealed)
     }
 

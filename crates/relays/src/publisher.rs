@@ -4,7 +4,6 @@
 //! Nothing waits for an `OK`: a refusal can only make us send an event again.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use nostr::{Filter, Kind, Timestamp};
@@ -16,7 +15,7 @@ use usher_nostr_connection::{Prefix, Protocol, Received, RelayMessage, SessionOp
 use usher_protocol::{EventId, kind};
 
 use crate::identity::Identity;
-use crate::metrics::{Metrics, Refusal, add};
+use crate::metrics::{Metrics, Refusal};
 use crate::open_queries::OpenQueries;
 use crate::options::RelayOptions;
 use crate::publications::Publication;
@@ -148,7 +147,7 @@ impl<'a> Publisher<'a> {
             None => self.handle.low_priority.pop()?,
         };
         self.send_rate.sent(now);
-        add(&self.metrics.sent);
+        self.metrics.sent.add(1);
         Some(message)
     }
 
@@ -190,7 +189,7 @@ impl<'a> Publisher<'a> {
         if self.handle.low_priority.settle(&id) {
             if verdict == Verdict::RateLimited {
                 // Events that anybody can trigger must not reduce our rate.
-                add(&self.metrics.rate_limited);
+                self.metrics.rate_limited.add(1);
                 self.send_rate.limited(now, now);
                 self.count_dropped(self.handle.low_priority.refuse(now + NO_LOW_PRIORITY_FOR));
             }
@@ -201,7 +200,7 @@ impl<'a> Publisher<'a> {
         match verdict {
             Verdict::Accepted => self.handle.events_refused(None),
             Verdict::RateLimited => {
-                add(&self.metrics.rate_limited);
+                self.metrics.rate_limited.add(1);
                 self.send_rate.limited(sent_at, now);
                 // The relay did not refuse the event itself, so this is no attempt; only its age limits it.
                 event.attempts = event.attempts.saturating_sub(1);
@@ -209,7 +208,7 @@ impl<'a> Publisher<'a> {
             }
             Verdict::AuthRequired => self.put_back(vec![event]),
             Verdict::Refused => {
-                add(&self.metrics.rejected);
+                self.metrics.rejected.add(1);
                 let reason = printable(text);
                 tracing::debug!(relay = %self.handle.address, reason, "the relay refuses an event");
                 self.handle.events_refused(Some(reason));
@@ -221,7 +220,7 @@ impl<'a> Publisher<'a> {
         tracing::debug!(relay = %self.handle.address, notice = printable(text), "notice from the relay");
         let text = text.to_ascii_lowercase();
         if text.contains("rate-limit") || text.contains("rate limit") {
-            add(&self.metrics.rate_limited);
+            self.metrics.rate_limited.add(1);
             self.send_rate.limited(now, now);
         }
     }
@@ -234,7 +233,7 @@ impl<'a> Publisher<'a> {
     }
 
     fn count_dropped(&self, dropped: u64) {
-        self.metrics.dropped.fetch_add(dropped, Ordering::Relaxed);
+        self.metrics.dropped.add(dropped);
     }
 }
 

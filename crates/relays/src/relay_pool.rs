@@ -1,7 +1,6 @@
 //! The pool of all relays: the engine's `Messenger`.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -15,7 +14,7 @@ use usher_protocol::envelope::{self, Contents};
 use usher_protocol::{Event, EventId, PublicKey};
 
 use crate::added_relay_backlog::AddedRelayBacklog;
-use crate::metrics::{MetricsSnapshot, add};
+use crate::metrics::Metrics;
 use crate::options::RelayOptions;
 use crate::relay_address::RelayAddress;
 use crate::relay_handle::RelayHandle;
@@ -112,8 +111,8 @@ impl RelayPool {
     }
 
     /// The counters since the start.
-    pub fn metrics(&self) -> MetricsSnapshot {
-        self.shared.metrics.values()
+    pub fn metrics(&self) -> &Metrics {
+        &self.shared.metrics
     }
 
     pub(crate) fn handles(&self) -> Vec<Arc<RelayHandle>> {
@@ -153,7 +152,7 @@ impl RelayPool {
         };
         match sealed {
             Ok(event) => {
-                add(&self.shared.metrics.sealed);
+                self.shared.metrics.sealed.add(1);
                 Some(event)
             }
             Err(error) => {
@@ -173,7 +172,7 @@ impl RelayPool {
             match parse(text) {
                 Ok(address) => wanted.push(address),
                 Err(error) => {
-                    add(&metrics.user_relays_refused);
+                    metrics.user_relays_refused.add(1);
                     tracing::debug!(%error, "a user's relay is refused");
                 }
             }
@@ -186,8 +185,8 @@ impl RelayPool {
                 .relays_in_use
                 .lock()
                 .use_for(user, wanted, message.until, now, |address| Arc::new(self.handle(address, Origin::User)));
-        metrics.user_relays_evicted.fetch_add(evicted, Ordering::Relaxed);
-        metrics.user_relays_refused.fetch_add(refused, Ordering::Relaxed);
+        metrics.user_relays_evicted.add(evicted);
+        metrics.user_relays_refused.add(refused);
         for handle in &opened {
             self.open(handle);
         }
@@ -245,7 +244,7 @@ async fn sweep(shared: Arc<SharedState>, recent: Arc<AddedRelayBacklog>) {
         let now = Instant::now();
         recent.forget_old(now);
         for handle in handles {
-            shared.metrics.dropped.fetch_add(handle.queue.drop_stale(now), Ordering::Relaxed);
+            shared.metrics.dropped.add(handle.queue.drop_stale(now));
         }
     }
 }

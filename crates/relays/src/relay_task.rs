@@ -5,7 +5,6 @@ use std::sync::Arc;
 use tokio::time::{Instant, sleep};
 use usher_nostr_connection::{DialOptions, EndReason, Pause, Quality, Reconnection, dial};
 
-use crate::metrics::add;
 use crate::options::RelayOptions;
 use crate::relay_handle::RelayHandle;
 use crate::relay_status::Origin;
@@ -15,7 +14,7 @@ use crate::shared_state::SharedState;
 pub(crate) async fn run(shared: Arc<SharedState>, handle: Arc<RelayHandle>) {
     let mut reconnection = Reconnection::new(&shared.options.connection, Instant::now());
     while let Some((ended, quality)) = connect_once(&shared, &handle).await {
-        add(&shared.metrics.disconnects);
+        shared.metrics.disconnects.add(1);
         let pause = match reconnection.after(quality, Instant::now()) {
             Pause::AtOnce(pause) => {
                 handle.reconnecting(&ended);
@@ -58,7 +57,7 @@ async fn connect_once(shared: &SharedState, handle: &RelayHandle) -> Option<(End
         },
         () = handle.close.cancelled() => return None,
     };
-    add(&shared.metrics.connects);
+    shared.metrics.connects.add(1);
     handle.connected(shared.clock.now());
     shared.changed();
     tracing::debug!(relay = %handle.address, "relay connected");

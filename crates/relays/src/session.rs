@@ -11,7 +11,7 @@ use usher_nostr_connection::{Activity, Connection, EndReason, Interest, Quality,
 use usher_token_bucket::{Rate, TokenBucket};
 
 use crate::event_verifier::Verdict;
-use crate::metrics::{Refusal, add};
+use crate::metrics::Refusal;
 use crate::publisher::{Publisher, session_options};
 use crate::relay_handle::RelayHandle;
 use crate::relay_status::Origin;
@@ -147,7 +147,7 @@ impl<'a> RelaySession<'a> {
             Err(useless) => return self.useless(useless),
             Ok(None) => self.charge(CHEAP_COST)?,
             Ok(Some(event)) => {
-                add(&shared.metrics.received);
+                shared.metrics.received.add(1);
                 match shared.event_verifier.verify(event, self.handle.name.as_ref()) {
                     Verdict::Message(message) => {
                         self.deliver(*message);
@@ -173,7 +173,7 @@ impl<'a> RelaySession<'a> {
         match self.shared.inbox.try_reserve() {
             Ok(permit) => {
                 permit.send(message);
-                add(&self.shared.metrics.delivered);
+                self.shared.metrics.delivered.add(1);
             }
             Err(_) => self.undelivered = Some(message),
         }
@@ -181,7 +181,7 @@ impl<'a> RelaySession<'a> {
 
     fn hand_over(&mut self, message: Inbound) {
         if self.inbox.send_item(message).is_ok() {
-            add(&self.shared.metrics.delivered);
+            self.shared.metrics.delivered.add(1);
         }
     }
 

@@ -2,7 +2,6 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use nostr::Event;
 use parking_lot::Mutex;
@@ -82,15 +81,13 @@ impl SharedState {
         let configured = self.relays_in_use.lock().configured();
         let elsewhere = configured.iter().map(AsRef::as_ref).filter(|handle| !std::ptr::eq(*handle, over));
         for handle in elsewhere.chain([over]) {
-            self.metrics
-                .dropped
-                .fetch_add(handle.low_priority.push(answer.id, answer.frame.clone()), Ordering::Relaxed);
+            self.metrics.dropped.add(handle.low_priority.push(answer.id, answer.frame.clone()));
             handle.queue.wake();
         }
     }
 
     pub(crate) fn enqueue(&self, handle: &RelayHandle, event: Outgoing) {
-        self.metrics.dropped.fetch_add(handle.queue.push(event), Ordering::Relaxed);
+        self.metrics.dropped.add(handle.queue.push(event));
     }
 }
 

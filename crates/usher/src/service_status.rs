@@ -18,7 +18,7 @@ use usher_api::{
 use usher_engine::ports::{DeliveryStatus, NodeState, OperationKind, Table, TicketWallet as _};
 use usher_engine::{Engine, EngineMetrics, ScanLimit, ScanMetrics, UnixMillis};
 use usher_rates::{CurrencyStatus, MedianRates};
-use usher_relays::{MetricsSnapshot, Origin, Refusal, RelayPool};
+use usher_relays::{Counter, Metrics, Origin, Refusal, RelayPool};
 use usher_store::{Database, HistogramValues, StoreMetrics};
 use usher_tickets::{CashuWallet, MintStatus};
 use usher_webhooks::HttpWebhookSender;
@@ -98,7 +98,7 @@ impl ServiceStatus for Parts {
         families.push(self.damaged());
         families.extend(self.audit_log().await);
         families.extend(relays(&self.relays));
-        families.extend(messages(&self.relays.metrics()));
+        families.extend(messages(self.relays.metrics()));
         families.extend(rate_status::families(&self.rates()));
         families.extend(files());
         families
@@ -366,29 +366,29 @@ fn relays(pool: &RelayPool) -> [Family; 2] {
     ]
 }
 
-fn messages(counters: &MetricsSnapshot) -> Vec<Family> {
-    let counter = |name, help, count| Family::single(name, help, Measure::Counter(count));
+fn messages(of: &Metrics) -> Vec<Family> {
+    let counter = |name, help, count: &Counter| Family::single(name, help, Measure::Counter(count.get()));
     vec![
-        counter("usher_relay_received_total", "Events received from relays.", counters.received),
-        counter("usher_relay_delivered_total", "Events that were messages, and handed on.", counters.delivered),
-        counter("usher_relay_duplicates_total", "Events received that were known already.", counters.duplicates),
+        counter("usher_relay_received_total", "Events received from relays.", &of.received),
+        counter("usher_relay_delivered_total", "Events that were messages, and handed on.", &of.delivered),
+        counter("usher_relay_duplicates_total", "Events received that were known already.", &of.duplicates),
         Family::counters(
             "usher_relay_refused_total",
             "Events received and refused.",
             "reason",
-            Refusal::ALL.map(|reason| (reason.as_str(), counters.refused_for(reason))),
+            Refusal::ALL.map(|reason| (reason.as_str(), of.refused_for(reason))),
         ),
-        counter("usher_relay_sealed_total", "Events made.", counters.sealed),
-        counter("usher_relay_sent_total", "Events written to relays; one to three relays counts three.", counters.sent),
-        counter("usher_relay_rejected_total", "Events that a relay said it refuses.", counters.rejected),
-        counter("usher_relay_dropped_total", "Events given up because a queue was full or too slow.", counters.dropped),
-        counter("usher_relay_rate_limited_total", "Times a relay said that we send too much.", counters.rate_limited),
-        counter("usher_relay_connects_total", "Connections made.", counters.connects),
-        counter("usher_relay_disconnects_total", "Connections lost, and attempts failed.", counters.disconnects),
+        counter("usher_relay_sealed_total", "Events made.", &of.sealed),
+        counter("usher_relay_sent_total", "Events written to relays; one to three relays counts three.", &of.sent),
+        counter("usher_relay_rejected_total", "Events that a relay said it refuses.", &of.rejected),
+        counter("usher_relay_dropped_total", "Events given up because a queue was full or too slow.", &of.dropped),
+        counter("usher_relay_rate_limited_total", "Times a relay said that we send too much.", &of.rate_limited),
+        counter("usher_relay_connects_total", "Connections made.", &of.connects),
+        counter("usher_relay_disconnects_total", "Connections lost, and attempts failed.", &of.disconnects),
         counter(
             "usher_relay_user_relays_refused_total",
             "Relays of users that were not used: a private address, or too many.",
-            counters.user_relays_refused,
+            &of.user_relays_refused,
         ),
     ]
 }

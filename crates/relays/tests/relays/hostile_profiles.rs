@@ -72,7 +72,7 @@ async fn endless_query_does_not_disconnect_the_service_relay() {
     let (_ours, url) = liar(move |id| if id == "usher" { vec![end(id)] } else { vec![delivery(id, flood); 500] }).await;
     let service = Service::at(&[&url]).await;
     assert_eq!(service.name(&user.public_key()).await, "jane");
-    assert_eq!(service.pool.metrics().disconnects, 0);
+    assert_eq!(service.pool.metrics().disconnects.get(), 0);
     assert!(service.pool.status()[0].state.is_connected());
 }
 

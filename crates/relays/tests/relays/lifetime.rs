@@ -45,7 +45,7 @@ async fn received_message_survives_the_removal_of_its_relay() {
     let wallet = Keys::generate();
     relay.inject(approval(&wallet, &service.key(), "first"));
     relay.inject(approval(&wallet, &service.key(), "second"));
-    until("both examined", async || service.pool.metrics().verified == 2).await;
+    until("both examined", async || service.pool.metrics().verified.get() == 2).await;
     service.pool.remove(&address(relay.url()));
     relay.wait_for(DEADLINE, |metrics| metrics.open_connections == 0).await.unwrap();
     assert_eq!([service.next_answer().await, service.next_answer().await], ["first", "second"]);

@@ -54,7 +54,7 @@ async fn wallet_that_knows_only_the_main_key_gets_the_proof_and_retries() {
     let inbound = service.next().await;
     assert_eq!(inbound.event_id, readable.id);
     assert!(matches!(inbound.message, WalletMessage::KeyHandshake(_)));
-    assert_eq!(service.pool.metrics().proofs_sent, 1);
+    assert_eq!(service.pool.metrics().proofs_sent.get(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -64,15 +64,15 @@ async fn proofs_are_limited_per_author_and_per_relay() {
     for _ in 0..20 {
         relay.inject(for_the_main_key(&author, &main));
     }
-    until("twenty seen", async || service.pool.metrics().verified == 20).await;
-    assert_eq!(service.pool.metrics().proofs_sent, 3);
+    until("twenty seen", async || service.pool.metrics().verified.get() == 20).await;
+    assert_eq!(service.pool.metrics().proofs_sent.get(), 3);
     for _ in 0..1000 {
         relay.inject(for_the_main_key(&Keys::generate(), &main));
     }
-    until("all seen", async || service.pool.metrics().verified == 1020).await;
+    until("all seen", async || service.pool.metrics().verified.get() == 1020).await;
     let counters = service.pool.metrics();
-    assert!(counters.proofs_sent >= 120 && counters.proofs_withheld > 0, "{counters:?}");
-    assert_eq!(counters.proofs_sent + counters.proofs_withheld, 1020);
+    assert!(counters.proofs_sent.get() >= 120 && counters.proofs_withheld.get() > 0, "{counters:?}");
+    assert_eq!(counters.proofs_sent.get() + counters.proofs_withheld.get(), 1020);
     assert!(relay.seen().iter().all(|event| !event.as_json().contains("server")), "encrypted");
 }
 
@@ -87,13 +87,13 @@ async fn flood_at_one_relay_does_not_use_the_share_of_others() {
     for _ in 0..200 {
         flooded.inject(for_the_main_key(&Keys::generate(), &main));
     }
-    until("all seen", async || service.pool.metrics().verified == 200).await;
-    assert_eq!(service.pool.metrics().proofs_sent, 10);
+    until("all seen", async || service.pool.metrics().verified.get() == 200).await;
+    assert_eq!(service.pool.metrics().proofs_sent.get(), 10);
     let mut wallet = Wallet::connect(quiet.url()).await;
     // Over the flooded relay it arrives first and has no effect.
     let asked = for_the_main_key(&wallet.keys, &main);
     flooded.inject(asked.clone());
-    until("seen", async || service.pool.metrics().verified == 201).await;
+    until("seen", async || service.pool.metrics().verified.get() == 201).await;
     quiet.inject(asked);
     assert_eq!(wallet.next().await.0.kind.as_u16(), kind::SUBKEY_PROOF);
 }

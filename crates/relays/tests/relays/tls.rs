@@ -88,9 +88,9 @@ async fn endless_handshakes_are_ended() {
         let url = format!("ws://{}", server.address());
         let handshake = Duration::from_secs(2);
         let service = Service::start_with(&[&url], |options| options.connection.handshake = handshake).await;
-        until(name, async || service.pool.metrics().disconnects >= 2).await;
+        until(name, async || service.pool.metrics().disconnects.get() >= 2).await;
         service.until(name, &url, "handshake").await;
-        assert_eq!(service.pool.metrics().connects, 0, "{name}");
+        assert_eq!(service.pool.metrics().connects.get(), 0, "{name}");
         service.stop().await;
     }
 }
