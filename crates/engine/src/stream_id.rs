@@ -66,11 +66,7 @@ impl fmt::Display for StreamId {
     }
 }
 
-impl fmt::Debug for StreamId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+usher_protocol::debug_shows!(StreamId as Display);
 
 impl Serialize for StreamId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

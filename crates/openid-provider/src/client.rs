@@ -1,7 +1,5 @@
 //! Clients: the apps that log users in through this service.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
@@ -95,11 +93,7 @@ impl ClientSecret {
     }
 }
 
-impl fmt::Debug for ClientSecret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ClientSecret(…)")
-    }
-}
+usher_protocol::debug_shows!(ClientSecret(..));
 
 /// Checks that a URI is a valid redirect target: absolute, without a fragment; https, http on loopback, or the scheme
 /// of an app in reverse domain notation (RFC 8252 section 7.1).

@@ -34,11 +34,7 @@ impl fmt::Display for MintAddress {
     }
 }
 
-impl fmt::Debug for MintAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+usher_protocol::debug_shows!(MintAddress as Display);
 
 /// A unit in its normal form (see [`ticket_unit`]). Text that is not a unit is unchanged, and equals no unit.
 pub(crate) fn normal_unit(text: &str) -> String {

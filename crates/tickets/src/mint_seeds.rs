@@ -3,8 +3,6 @@
 //! The derivation includes the mint's address, because any mint can publish the keys of another one: with equal secrets at
 //! both, a mint could get the other one's signatures on them and take tokens of others.
 
-use std::fmt;
-
 use hmac::{Hmac, Mac as _};
 use secrecy::zeroize::Zeroizing;
 use serde::{Deserialize, Serialize};
@@ -69,17 +67,9 @@ fn hmac(key: &[u8; 32], message: &[u8]) -> Zeroizing<[u8; 64]> {
     Zeroizing::new(mac.finalize().into_bytes().into())
 }
 
-impl fmt::Debug for Seeds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Seeds(…)")
-    }
-}
+usher_protocol::debug_shows!(Seeds(..));
 
-impl fmt::Debug for MintSeeds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("MintSeeds(…)")
-    }
-}
+usher_protocol::debug_shows!(MintSeeds(..));
 
 #[cfg(test)]
 mod tests {

@@ -37,7 +37,6 @@ mod renewal;
 mod terms;
 mod wallet_messages;
 
-use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -184,15 +183,7 @@ enum Phase {
     },
 }
 
-impl fmt::Debug for Payment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Payment")
-            .field("amount", &self.amount)
-            .field("phase", &self.phase)
-            .field("paid", &self.paid)
-            .finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(Payment { amount, phase, paid });
 
 impl StateMachine for Payment {
     fn kind(&self) -> OperationKind {

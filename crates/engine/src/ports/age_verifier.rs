@@ -1,7 +1,5 @@
 //! The age verifier port: an external service that verifies ages instead of the operator's staff.
 
-use std::fmt;
-
 use async_trait::async_trait;
 
 use crate::UnixMillis;
@@ -58,11 +56,7 @@ pub struct BegunAgeCheck {
 #[serde(transparent)]
 pub struct PendingAgeCheck(pub String);
 
-impl fmt::Debug for PendingAgeCheck {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PendingAgeCheck(…)")
-    }
-}
+usher_protocol::debug_shows!(PendingAgeCheck(..));
 
 /// The state of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,6 @@
 //! attacker with the database but without the key knows no other link, so the log can neither be cut at an end nor
 //! continued. The link before the oldest entry is masked, so that no other link, such as the last one, can replace it.
 
-use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -131,11 +130,7 @@ impl NewAuditEntry {
 #[derive(Clone)]
 pub struct AuditKey(Arc<Hmac<Sha256>>);
 
-impl fmt::Debug for AuditKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("AuditKey(…)")
-    }
-}
+usher_protocol::debug_shows!(AuditKey(..));
 
 impl AuditKey {
     /// The key for a service's private key: HKDF-Expand (RFC 5869) with SHA-256. The private key is uniformly random,

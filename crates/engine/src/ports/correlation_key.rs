@@ -1,5 +1,3 @@
-use std::fmt;
-
 use sha2::{Digest as _, Sha256};
 use usher_protocol::message::PaymentHash;
 
@@ -89,8 +87,4 @@ impl CorrelationKey {
     }
 }
 
-impl fmt::Debug for CorrelationKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("CorrelationKey(…)")
-    }
-}
+usher_protocol::debug_shows!(CorrelationKey(..));

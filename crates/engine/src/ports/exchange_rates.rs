@@ -75,11 +75,7 @@ impl fmt::Display for CurrencyCode {
     }
 }
 
-impl fmt::Debug for CurrencyCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+usher_protocol::debug_shows!(CurrencyCode as Display);
 
 impl Serialize for CurrencyCode {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

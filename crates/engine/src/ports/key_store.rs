@@ -41,11 +41,7 @@ impl fmt::Display for KeyId {
     }
 }
 
-impl fmt::Debug for KeyId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+usher_protocol::debug_shows!(KeyId as Display);
 
 impl FromStr for KeyId {
     type Err = uuid::Error;
@@ -59,11 +55,7 @@ impl FromStr for KeyId {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SecretDigest(pub [u8; 32]);
 
-impl fmt::Debug for SecretDigest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SecretDigest(…)")
-    }
-}
+usher_protocol::debug_shows!(SecretDigest(..));
 
 /// A stored API key.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,5 @@
 //! The Lightning node port: a node run by the service, from its operator's view.
 
-use std::fmt;
-
 use async_trait::async_trait;
 use serde::Serialize;
 use usher_protocol::bolt11::Network;
@@ -298,8 +296,4 @@ pub enum NodeError {
     Unavailable(String),
 }
 
-impl fmt::Debug for NodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+usher_protocol::debug_shows!(NodeError as Display);

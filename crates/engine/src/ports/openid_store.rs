@@ -1,4 +1,3 @@
-use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -78,11 +77,7 @@ pub enum OfOpenIdClient {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OpenIdRecordId(pub [u8; 32]);
 
-impl fmt::Debug for OpenIdRecordId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OpenIdRecordId(…)")
-    }
-}
+usher_protocol::debug_shows!(OpenIdRecordId(..));
 
 /// Identifies a grant: a code and all tokens derived from it.
 pub type OpenIdGrantId = [u8; 16];

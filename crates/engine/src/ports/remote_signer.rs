@@ -1,7 +1,5 @@
 //! The remote signer port: a program that holds a user's key and signs on request, reached over relays (NIP-46).
 
-use std::fmt;
-
 use async_trait::async_trait;
 use tokio::sync::mpsc;
 use usher_protocol::Event;
@@ -42,11 +40,7 @@ pub trait RemoteSigner: Send + Sync {
 #[serde(transparent)]
 pub struct SignerSession(pub String);
 
-impl fmt::Debug for SignerSession {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SignerSession(…)")
-    }
-}
+usher_protocol::debug_shows!(SignerSession(..));
 
 /// The stage of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

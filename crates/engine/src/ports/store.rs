@@ -1,5 +1,3 @@
-use std::fmt;
-
 use async_trait::async_trait;
 use usher_protocol::message::PaymentHash;
 use usher_protocol::{EventId, PublicKey};
@@ -272,11 +270,7 @@ impl Commit {
 #[derive(Clone, PartialEq, Eq)]
 pub struct State(pub String);
 
-impl fmt::Debug for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("State(…)")
-    }
-}
+usher_protocol::debug_shows!(State(..));
 
 /// The stored operation that a [`Commit`] expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

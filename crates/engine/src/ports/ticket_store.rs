@@ -1,5 +1,3 @@
-use std::fmt;
-
 use async_trait::async_trait;
 
 use super::{SettingStore, State, StoreError, TicketBalance, TicketJobId};
@@ -58,11 +56,7 @@ pub trait TicketStore: SettingStore {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProofId(pub [u8; 33]);
 
-impl fmt::Debug for ProofId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ProofId(…)")
-    }
-}
+usher_protocol::debug_shows!(ProofId(..));
 
 /// One step of one job, with everything that changes in the same transaction.
 #[derive(Clone, Debug)]

@@ -99,22 +99,14 @@ impl fmt::Debug for TicketJobId {
 #[serde(transparent)]
 pub struct Token(pub String);
 
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token(…)")
-    }
-}
+usher_protocol::debug_shows!(Token(..));
 
 /// The token that authorises minting at an operator's own mint (`Clear-auth`, NUT-21). `Debug` hides it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MintAuthToken(pub String);
 
-impl fmt::Debug for MintAuthToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("MintAuthToken(…)")
-    }
-}
+usher_protocol::debug_shows!(MintAuthToken(..));
 
 /// The claimed content of a token, not verified.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,5 @@
 //! Connection strings.
 
-use std::fmt;
 use std::str::FromStr;
 
 use nostr::{Keys, SecretKey};
@@ -26,11 +25,7 @@ pub struct ConnectionUri {
 #[error("is not a connection string of Nostr Wallet Connect: nostr+walletconnect://<key>?relay=<url>&secret=<key>")]
 pub struct InvalidConnectionUri;
 
-impl fmt::Debug for ConnectionUri {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ConnectionUri(…)")
-    }
-}
+usher_protocol::debug_shows!(ConnectionUri(..));
 
 impl FromStr for ConnectionUri {
     type Err = InvalidConnectionUri;

@@ -79,11 +79,7 @@ impl Preimage {
     }
 }
 
-impl fmt::Debug for Preimage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Preimage(…)")
-    }
-}
+crate::debug_shows!(Preimage(..));
 
 /// Identifies a Lightning payment.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
