@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
@@ -68,17 +67,7 @@ impl fmt::Display for StreamId {
 
 usher_protocol::debug_shows!(StreamId as Display);
 
-impl Serialize for StreamId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for StreamId {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-    }
-}
+usher_protocol::text_in_json!(StreamId);
 
 impl FromStr for StreamId {
     type Err = NotAStreamId;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use lightning_invoice::{Bolt11Invoice, Bolt11InvoiceDescriptionRef, Currency, SignedRawBolt11Invoice};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::message::{MAX_INVOICE_BYTES, PaymentHash};
 
@@ -185,17 +185,7 @@ impl fmt::Display for Invoice {
 
 crate::debug_shows!(Invoice { payment_hash, amount });
 
-impl Serialize for Invoice {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
-    }
-}
-
-impl<'de> Deserialize<'de> for Invoice {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-    }
-}
+crate::text_in_json!(Invoice);
 
 #[cfg(test)]
 mod tests {

@@ -11,8 +11,6 @@ mod wall_clock;
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
 use self::expression::Fields;
 
 /// Longest text parsed, in bytes; no normal spelling is longer.
@@ -124,14 +122,4 @@ impl fmt::Display for Calendar {
     }
 }
 
-impl Serialize for Calendar {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Calendar {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-    }
-}
+crate::text_in_json!(Calendar);

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::{serde_helpers, text};
 
@@ -58,17 +58,7 @@ impl fmt::Display for Currency {
     }
 }
 
-impl Serialize for Currency {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Currency {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-    }
-}
+crate::text_in_json!(Currency);
 
 /// The exchange rate of a fiat amount at the time of the request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
