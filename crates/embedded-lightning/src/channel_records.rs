@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::io;
 
-use rusqlite::{OptionalExtension as _, params};
+use rusqlite::params;
 use usher_engine::ports::{Closures, IdempotencyKey};
 use usher_protocol::message::PaymentHash;
 
@@ -43,13 +43,10 @@ pub(crate) struct Opening {
 
 impl Store {
     pub(crate) fn channel_funded(&self, channel: u128, now: u64) -> io::Result<()> {
-        self.change(|connection| {
-            connection
-                .prepare_cached(
-                    "INSERT OR IGNORE INTO channels (channel, state, changed_at) VALUES (?1, 'funded', ?2)",
-                )?
-                .execute(params![channel.to_be_bytes(), now])
-        })?;
+        self.execute(
+            "INSERT OR IGNORE INTO channels (channel, state, changed_at) VALUES (?1, 'funded', ?2)",
+            params![channel.to_be_bytes(), now],
+        )?;
         Ok(())
     }
 
@@ -62,126 +59,82 @@ impl Store {
         closure: Closure,
         now: u64,
     ) -> io::Result<bool> {
-        let changed = self.change(|connection| {
-            connection
-                .prepare_cached(
-                    "UPDATE channels SET state = ?2, changed_at = ?3, channel_id = ?4 WHERE channel = ?1 AND state = 'funded'",
-                )?
-                .execute(params![channel.to_be_bytes(), closure.as_str(), now, channel_id])
-        })?;
+        let changed = self.execute(
+            "UPDATE channels SET state = ?2, changed_at = ?3, channel_id = ?4 WHERE channel = ?1 AND state = 'funded'",
+            params![channel.to_be_bytes(), closure.as_str(), now, channel_id],
+        )?;
         Ok(changed == 1)
     }
 
     /// Whether a channel was closed cooperatively.
     pub(crate) fn is_closed_with_peer(&self, channel_id: [u8; 32]) -> io::Result<bool> {
-        self.connection
-            .lock()
-            .prepare_cached("SELECT EXISTS (SELECT 1 FROM channels WHERE state = 'cooperative' AND channel_id = ?1)")
-            .and_then(|mut query| query.query_row([channel_id], |row| row.get(0)))
-            .map_err(io::Error::other)
+        self.value_of(
+            "SELECT EXISTS (SELECT 1 FROM channels WHERE state = 'cooperative' AND channel_id = ?1)",
+            [channel_id],
+        )
     }
 
     pub(crate) fn closures(&self) -> io::Result<Closures> {
-        self.connection
-            .lock()
-            .prepare_cached(
-                "SELECT count(*) FILTER (WHERE state = 'cooperative'),
-                        count(*) FILTER (WHERE state IN ('forced', 'after_kill')),
-                        count(*) FILTER (WHERE state = 'after_kill') FROM channels",
-            )
-            .and_then(|mut query| {
-                query.query_row([], |row| {
-                    Ok(Closures { cooperative: row.get(0)?, forced: row.get(1)?, after_kill: row.get(2)? })
-                })
-            })
-            .map_err(io::Error::other)
+        let counts = self.first(
+            "SELECT count(*) FILTER (WHERE state = 'cooperative'),
+                    count(*) FILTER (WHERE state IN ('forced', 'after_kill')),
+                    count(*) FILTER (WHERE state = 'after_kill') FROM channels",
+            [],
+            |row| Ok(Closures { cooperative: row.get(0)?, forced: row.get(1)?, after_kill: row.get(2)? }),
+        );
+        Ok(counts?.unwrap_or_default())
     }
 
     /// When a channel was last force-closed, in Unix seconds.
     pub(crate) fn last_forced_closure(&self) -> io::Result<Option<u64>> {
-        self.connection
-            .lock()
-            .prepare_cached("SELECT max(changed_at) FROM channels WHERE state IN ('forced', 'after_kill')")
-            .and_then(|mut query| query.query_row([], |row| row.get(0)))
-            .map_err(io::Error::other)
+        self.value_of("SELECT max(changed_at) FROM channels WHERE state IN ('forced', 'after_kill')", [])
     }
 
     /// Records what a liquidity provider kept of a payment; a repeated event is counted once.
     pub(crate) fn record_skimmed_fee(&self, hash: PaymentHash, fee: u64) -> io::Result<()> {
-        self.change(|connection| {
-            connection
-                .prepare_cached("INSERT OR IGNORE INTO skimmed_fees VALUES (?1, ?2)")?
-                .execute(params![hash.as_bytes(), fee])
-        })?;
+        self.execute("INSERT OR IGNORE INTO skimmed_fees VALUES (?1, ?2)", params![hash.as_bytes(), fee])?;
         Ok(())
     }
 
     /// Total kept by liquidity providers, in millisats.
     pub(crate) fn skimmed_fees(&self) -> io::Result<u64> {
-        self.connection
-            .lock()
-            .prepare_cached("SELECT coalesce(sum(fee), 0) FROM skimmed_fees")
-            .and_then(|mut query| query.query_row([], |row| row.get(0)))
-            .map_err(io::Error::other)
+        self.value_of("SELECT coalesce(sum(fee), 0) FROM skimmed_fees", [])
     }
 
     pub(crate) fn opening(&self, key: &IdempotencyKey) -> io::Result<Option<Opening>> {
-        self.connection
-            .lock()
-            .prepare_cached("SELECT peer, amount, channel, monitors FROM openings WHERE key = ?1")
-            .and_then(|mut query| {
-                query
-                    .query_row([key.0], |row| {
-                        let channel: Option<[u8; 16]> = row.get(2)?;
-                        let monitors: Option<String> = row.get(3)?;
-                        Ok(Opening {
-                            peer: row.get(0)?,
-                            amount: row.get(1)?,
-                            channel: channel.map(u128::from_be_bytes),
-                            monitors: monitors.iter().flat_map(|names| names.lines()).map(str::to_owned).collect(),
-                        })
-                    })
-                    .optional()
+        self.first("SELECT peer, amount, channel, monitors FROM openings WHERE key = ?1", [key.0], |row| {
+            let channel: Option<[u8; 16]> = row.get(2)?;
+            let monitors: Option<String> = row.get(3)?;
+            Ok(Opening {
+                peer: row.get(0)?,
+                amount: row.get(1)?,
+                channel: channel.map(u128::from_be_bytes),
+                monitors: monitors.iter().flat_map(|names| names.lines()).map(str::to_owned).collect(),
             })
-            .map_err(io::Error::other)
+        })
     }
 
     /// Records an opening before the library is called.
     pub(crate) fn begin_opening(&self, key: &IdempotencyKey, peer: &str, amount: u64) -> io::Result<()> {
-        self.change(|connection| {
-            connection
-                .prepare_cached(
-                    "INSERT OR IGNORE INTO openings (key, peer, amount, monitors)
-                     SELECT ?1, ?2, ?3, group_concat(key, char(10)) FROM entries WHERE primary_namespace = ?4",
-                )?
-                .execute(params![key.0, peer, amount, MONITORS])
-        })?;
+        self.execute(
+            "INSERT OR IGNORE INTO openings (key, peer, amount, monitors)
+             SELECT ?1, ?2, ?3, group_concat(key, char(10)) FROM entries WHERE primary_namespace = ?4",
+            params![key.0, peer, amount, MONITORS],
+        )?;
         Ok(())
     }
 
     pub(crate) fn monitors(&self) -> io::Result<HashSet<String>> {
-        self.connection
-            .lock()
-            .prepare_cached("SELECT key FROM entries WHERE primary_namespace = ?1")
-            .and_then(|mut query| query.query_map([MONITORS], |row| row.get(0))?.collect())
-            .map_err(io::Error::other)
+        self.all("SELECT key FROM entries WHERE primary_namespace = ?1", [MONITORS], |row| row.get(0))
     }
 
     pub(crate) fn opening_has_channel(&self, key: &IdempotencyKey, channel: u128) -> io::Result<()> {
-        self.change(|connection| {
-            connection
-                .prepare_cached("UPDATE openings SET channel = ?2 WHERE key = ?1")?
-                .execute(params![key.0, channel.to_be_bytes()])
-        })?;
+        self.execute("UPDATE openings SET channel = ?2 WHERE key = ?1", params![key.0, channel.to_be_bytes()])?;
         Ok(())
     }
 
     pub(crate) fn is_of_an_opening(&self, channel: u128) -> io::Result<bool> {
-        self.connection
-            .lock()
-            .prepare_cached("SELECT EXISTS (SELECT 1 FROM openings WHERE channel = ?1)")
-            .and_then(|mut query| query.query_row([channel.to_be_bytes()], |row| row.get(0)))
-            .map_err(io::Error::other)
+        self.value_of("SELECT EXISTS (SELECT 1 FROM openings WHERE channel = ?1)", [channel.to_be_bytes()])
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use rusqlite::{OptionalExtension as _, Row, params};
+use rusqlite::{Row, params};
 use usher_engine::ports::CompletedPayment;
 use usher_protocol::message::{PaymentHash, Preimage};
 
@@ -32,20 +32,16 @@ pub(crate) enum SentState {
 
 impl Store {
     pub(crate) fn sent_payment(&self, hash: PaymentHash) -> io::Result<Option<SentPayment>> {
-        self.connection
-            .lock()
-            .prepare_cached("SELECT request, state, preimage, fees, reason FROM sent_payments WHERE payment_hash = ?1")
-            .and_then(|mut query| query.query_row([hash.as_bytes()], sent_payment).optional())
-            .map_err(io::Error::other)
+        self.first(
+            "SELECT request, state, preimage, fees, reason FROM sent_payments WHERE payment_hash = ?1",
+            [hash.as_bytes()],
+            sent_payment,
+        )
     }
 
     /// How many payments by the service are under way.
     pub(crate) fn payments_under_way(&self) -> io::Result<u64> {
-        self.connection
-            .lock()
-            .prepare_cached("SELECT count(*) FROM sent_payments WHERE state = 'sending'")
-            .and_then(|mut query| query.query_row([], |row| row.get(0)))
-            .map_err(io::Error::other)
+        self.value_of("SELECT count(*) FROM sent_payments WHERE state = 'sending'", [])
     }
 
     /// Records that a payment is about to be passed to the library; `false` if there is a record already. `expires_at`
@@ -58,52 +54,39 @@ impl Store {
         now: u64,
     ) -> io::Result<bool> {
         let expires_at = i64::try_from(expires_at).unwrap_or(i64::MAX);
-        let inserted = self.change(|connection| {
-            connection
-                .prepare_cached(
-                    "INSERT OR IGNORE INTO sent_payments (payment_hash, request, expires_at, state, changed_at)
-                     VALUES (?1, ?2, ?3, 'sending', ?4)",
-                )?
-                .execute(params![hash.as_bytes(), request, expires_at, now])
-        })?;
+        let inserted = self.execute(
+            "INSERT OR IGNORE INTO sent_payments (payment_hash, request, expires_at, state, changed_at)
+             VALUES (?1, ?2, ?3, 'sending', ?4)",
+            params![hash.as_bytes(), request, expires_at, now],
+        )?;
         Ok(inserted == 1)
     }
 
     /// Removes the record of a payment that the library refused without sending anything.
     pub(crate) fn forget_payment(&self, hash: PaymentHash) -> io::Result<()> {
-        self.change(|connection| {
-            connection
-                .prepare_cached("DELETE FROM sent_payments WHERE payment_hash = ?1 AND state = 'sending'")?
-                .execute([hash.as_bytes()])
-        })?;
+        self.execute("DELETE FROM sent_payments WHERE payment_hash = ?1 AND state = 'sending'", [hash.as_bytes()])?;
         Ok(())
     }
 
     /// Records that a payment reached the payee, which is final.
     pub(crate) fn payment_succeeded(&self, hash: PaymentHash, paid: &CompletedPayment, now: u64) -> io::Result<()> {
-        self.change(|connection| {
-            connection
-                .prepare_cached(
-                    "INSERT INTO sent_payments (payment_hash, request, expires_at, state, preimage, fees, changed_at)
-                     VALUES (?1, '', ?5, 'paid', ?2, ?3, ?4)
-                     ON CONFLICT (payment_hash)
-                     DO UPDATE SET state = 'paid', preimage = ?2, fees = ?3, changed_at = ?4 WHERE state <> 'paid'",
-                )?
-                .execute(params![hash.as_bytes(), paid.preimage.as_bytes(), paid.fees_paid, now, i64::MAX])
-        })?;
+        self.execute(
+            "INSERT INTO sent_payments (payment_hash, request, expires_at, state, preimage, fees, changed_at)
+             VALUES (?1, '', ?5, 'paid', ?2, ?3, ?4)
+             ON CONFLICT (payment_hash)
+             DO UPDATE SET state = 'paid', preimage = ?2, fees = ?3, changed_at = ?4 WHERE state <> 'paid'",
+            params![hash.as_bytes(), paid.preimage.as_bytes(), paid.fees_paid, now, i64::MAX],
+        )?;
         Ok(())
     }
 
     /// Records that a payment failed for good, unless it reached the payee.
     pub(crate) fn payment_failed(&self, hash: PaymentHash, reason: &str, now: u64) -> io::Result<()> {
-        self.change(|connection| {
-            connection
-                .prepare_cached(
-                    "UPDATE sent_payments SET state = 'failed', reason = ?2, changed_at = ?3
-                     WHERE payment_hash = ?1 AND state = 'sending'",
-                )?
-                .execute(params![hash.as_bytes(), reason, now])
-        })?;
+        self.execute(
+            "UPDATE sent_payments SET state = 'failed', reason = ?2, changed_at = ?3
+             WHERE payment_hash = ?1 AND state = 'sending'",
+            params![hash.as_bytes(), reason, now],
+        )?;
         Ok(())
     }
 
@@ -143,43 +126,29 @@ impl Store {
     /// Records until when an invoice can be paid, in Unix seconds, and how many millisats of inbound capacity it
     /// reserves: none if a channel is opened for it.
     pub(crate) fn record_invoice(&self, hash: PaymentHash, expires_at: u64, reserved_inbound: u64) -> io::Result<()> {
-        self.change(|connection| {
-            connection.prepare_cached("INSERT OR REPLACE INTO invoices VALUES (?1, ?2, ?3)")?.execute(params![
-                hash.as_bytes(),
-                expires_at,
-                reserved_inbound
-            ])
-        })?;
+        self.execute(
+            "INSERT OR REPLACE INTO invoices VALUES (?1, ?2, ?3)",
+            params![hash.as_bytes(), expires_at, reserved_inbound],
+        )?;
         Ok(())
     }
 
     /// The inbound capacity, in millisats, reserved by open invoices.
     pub(crate) fn reserved_inbound(&self, now: u64) -> io::Result<u64> {
-        self.connection
-            .lock()
-            .prepare_cached(
-                "SELECT coalesce(sum(reserved_inbound), 0) FROM invoices WHERE reserved_inbound > 0 AND expires_at > ?1",
-            )
-            .and_then(|mut query| query.query_row([now], |row| row.get(0)))
-            .map_err(io::Error::other)
+        self.value_of(
+            "SELECT coalesce(sum(reserved_inbound), 0) FROM invoices WHERE reserved_inbound > 0 AND expires_at > ?1",
+            [now],
+        )
     }
 
     /// Records that an invoice was paid, which releases its inbound capacity.
     pub(crate) fn invoice_paid(&self, hash: PaymentHash) -> io::Result<()> {
-        self.change(|connection| {
-            connection
-                .prepare_cached("UPDATE invoices SET reserved_inbound = 0 WHERE payment_hash = ?1")?
-                .execute([hash.as_bytes()])
-        })?;
+        self.execute("UPDATE invoices SET reserved_inbound = 0 WHERE payment_hash = ?1", [hash.as_bytes()])?;
         Ok(())
     }
 
     pub(crate) fn invoice_expiry(&self, hash: PaymentHash) -> io::Result<Option<u64>> {
-        self.connection
-            .lock()
-            .prepare_cached("SELECT expires_at FROM invoices WHERE payment_hash = ?1")
-            .and_then(|mut query| query.query_row([hash.as_bytes()], |row| row.get(0)).optional())
-            .map_err(io::Error::other)
+        self.first("SELECT expires_at FROM invoices WHERE payment_hash = ?1", [hash.as_bytes()], |row| row.get(0))
     }
 
     /// Removes records that are no longer queried: invoices that expired before `until`, and payments that ended and

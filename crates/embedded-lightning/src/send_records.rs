@@ -5,7 +5,7 @@ use std::io;
 
 use ldk_node::bitcoin::Transaction;
 use ldk_node::bitcoin::consensus::{deserialize, serialize};
-use rusqlite::{OptionalExtension as _, Row, params};
+use rusqlite::{Row, params};
 use usher_engine::StreamId;
 
 use crate::store::Store;
@@ -47,44 +47,27 @@ impl Store {
         let raw = serialize(&send.transaction);
         // A copy of the data without it is detected as outdated (`rollback_guard.rs`).
         self.advance_stamp(0)?;
-        self.change(|connection| {
-            connection.prepare_cached("INSERT INTO sends VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?.execute(params![
-                id.to_string(),
-                raw,
-                send.amount,
-                send.fee,
-                send.state.as_str(),
-                now
-            ])
-        })?;
+        self.execute(
+            "INSERT INTO sends VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![id.to_string(), raw, send.amount, send.fee, send.state.as_str(), now],
+        )?;
         Ok(())
     }
 
     pub(crate) fn send(&self, id: StreamId) -> io::Result<Option<Send>> {
-        self.connection
-            .lock()
-            .prepare_cached("SELECT raw, amount, fee, state FROM sends WHERE id = ?1")
-            .and_then(|mut query| query.query_row([id.to_string()], read).optional())
-            .map_err(io::Error::other)
+        self.first("SELECT raw, amount, fee, state FROM sends WHERE id = ?1", [id.to_string()], read)
     }
 
     /// The transactions that have fewer than six confirmations.
     pub(crate) fn publishing(&self) -> io::Result<Vec<Send>> {
-        self.connection
-            .lock()
-            .prepare_cached("SELECT raw, amount, fee, state FROM sends WHERE state = 'publishing' ORDER BY rowid")
-            .and_then(|mut query| query.query_map([], read)?.collect())
-            .map_err(io::Error::other)
+        self.all("SELECT raw, amount, fee, state FROM sends WHERE state = 'publishing' ORDER BY rowid", [], read)
     }
 
     pub(crate) fn end_send(&self, id: StreamId, state: SendState, now: u64) -> io::Result<()> {
-        self.change(|connection| {
-            connection.prepare_cached("UPDATE sends SET state = ?2, changed_at = ?3 WHERE id = ?1")?.execute(params![
-                id.to_string(),
-                state.as_str(),
-                now
-            ])
-        })?;
+        self.execute(
+            "UPDATE sends SET state = ?2, changed_at = ?3 WHERE id = ?1",
+            params![id.to_string(), state.as_str(), now],
+        )?;
         Ok(())
     }
 }

@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ldk_node::lightning::io as ldk_io;
 use ldk_node::lightning::util::persist::{KVStore, KVStoreSync};
 use parking_lot::Mutex;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::types::FromSql;
+use rusqlite::{Connection, OptionalExtension as _, Params, Row, params};
 use tokio::sync::watch;
 
 /// The file in the node's folder.
@@ -63,27 +64,16 @@ const TABLES: &str = "
     CREATE TABLE generation (number INTEGER NOT NULL);
     INSERT INTO generation VALUES (0);
     CREATE TABLE owner (seed TEXT NOT NULL, network TEXT NOT NULL);
-    CREATE TABLE sends (
-        id TEXT PRIMARY KEY,
-        raw BLOB NOT NULL,
-        amount INTEGER NOT NULL,
-        fee INTEGER NOT NULL,
-        state TEXT NOT NULL,
-        changed_at INTEGER NOT NULL
-    );
-    PRAGMA user_version = 5;
 ";
 
-/// From version 1 to 2.
-const MONITORS_OF_OPENINGS: &str = "ALTER TABLE openings ADD COLUMN monitors TEXT;";
+/// From version 1 to 2, and so on.
+const UPGRADES: [&str; 4] = [
+    "ALTER TABLE openings ADD COLUMN monitors TEXT;",
+    "CREATE TABLE owner (seed TEXT NOT NULL, network TEXT NOT NULL);",
+    "ALTER TABLE channels ADD COLUMN channel_id BLOB;",
+    SENDS,
+];
 
-/// From version 2 to 3.
-const OWNER: &str = "CREATE TABLE owner (seed TEXT NOT NULL, network TEXT NOT NULL);";
-
-/// From version 3 to 4.
-const IDS_OF_CHANNELS: &str = "ALTER TABLE channels ADD COLUMN channel_id BLOB;";
-
-/// From version 4 to 5.
 const SENDS: &str = "
     CREATE TABLE sends (
         id TEXT PRIMARY KEY,
@@ -151,11 +141,13 @@ impl Store {
         connection.pragma_update(None, "journal_mode", "wal")?;
         connection.pragma_update(None, "synchronous", "full")?;
         match connection.query_row("PRAGMA user_version", [], |row| row.get(0))? {
-            0 => connection.execute_batch(&format!("BEGIN; {TABLES} COMMIT;"))?,
-            1 => upgrade(&connection, &[MONITORS_OF_OPENINGS, OWNER, IDS_OF_CHANNELS, SENDS])?,
-            2 => upgrade(&connection, &[OWNER, IDS_OF_CHANNELS, SENDS])?,
-            3 => upgrade(&connection, &[IDS_OF_CHANNELS, SENDS])?,
-            4 => upgrade(&connection, &[SENDS])?,
+            0 => connection
+                .execute_batch(&format!("BEGIN; {TABLES} {SENDS} PRAGMA user_version = {VERSION}; COMMIT;"))?,
+            version @ 1..VERSION => {
+                let steps: String =
+                    (1..).zip(UPGRADES).filter_map(|(from, step)| (from >= version).then_some(step)).collect();
+                connection.execute_batch(&format!("BEGIN; {steps} PRAGMA user_version = {VERSION}; COMMIT;"))?;
+            }
             VERSION => {}
             newer => return Err(OpenError::Newer(newer)),
         }
@@ -203,16 +195,49 @@ impl Store {
         })
     }
 
-    pub(crate) fn has_entries(&self) -> io::Result<bool> {
+    /// Runs one write of one statement; returns how many rows it has changed.
+    pub(crate) fn execute(&self, sql: &str, params: impl Params) -> io::Result<usize> {
+        self.change(|connection| connection.prepare_cached(sql)?.execute(params))
+    }
+
+    /// The first row.
+    pub(crate) fn first<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> io::Result<Option<T>> {
         let connection = self.connection.lock();
-        connection.query_row("SELECT EXISTS (SELECT 1 FROM entries)", [], |row| row.get(0)).map_err(io::Error::other)
+        let query = connection.prepare_cached(sql);
+        query.and_then(|mut query| query.query_row(params, read).optional()).map_err(io::Error::other)
+    }
+
+    /// The only value of the only row.
+    pub(crate) fn value_of<T: FromSql>(&self, sql: &str, params: impl Params) -> io::Result<T> {
+        let value = self.first(sql, params, |row| row.get(0))?;
+        value.ok_or_else(|| io::Error::other(rusqlite::Error::QueryReturnedNoRows))
+    }
+
+    /// All rows.
+    pub(crate) fn all<T, C: FromIterator<T>>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> io::Result<C> {
+        let connection = self.connection.lock();
+        let query = connection.prepare_cached(sql);
+        query.and_then(|mut query| query.query_map(params, read)?.collect()).map_err(io::Error::other)
+    }
+
+    pub(crate) fn has_entries(&self) -> io::Result<bool> {
+        self.value_of("SELECT EXISTS (SELECT 1 FROM entries)", [])
     }
 
     /// Whether the library has stored its list of channels, which contains the last processed block.
     pub(crate) fn has_channel_manager(&self) -> io::Result<bool> {
-        let connection = self.connection.lock();
         let sql = "SELECT EXISTS (SELECT 1 FROM entries WHERE primary_namespace = '' AND secondary_namespace = '' AND key = ?1)";
-        connection.query_row(sql, [CHANNEL_MANAGER], |row| row.get(0)).map_err(io::Error::other)
+        self.value_of(sql, [CHANNEL_MANAGER])
     }
 
     /// The library's list of channels, as serialised by it.
@@ -241,38 +266,28 @@ impl Store {
 
     /// The owner of the data: a fingerprint of the seed, and the network.
     pub(crate) fn owner(&self) -> io::Result<Option<(String, String)>> {
-        let connection = self.connection.lock();
-        let owner = connection.query_row("SELECT seed, network FROM owner", [], |row| Ok((row.get(0)?, row.get(1)?)));
-        owner.optional().map_err(io::Error::other)
+        self.first("SELECT seed, network FROM owner", [], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
     /// Stores the owner of the data, once.
     pub(crate) fn set_owner(&self, seed: &str, network: &str) -> io::Result<()> {
-        self.change(|connection| connection.execute("INSERT INTO owner VALUES (?1, ?2)", [seed, network]))?;
-        Ok(())
+        self.execute("INSERT INTO owner VALUES (?1, ?2)", [seed, network]).map(drop)
     }
 
     pub(crate) fn value(&self, primary: &str, secondary: &str, key: &str) -> Result<Vec<u8>, ldk_io::Error> {
-        let connection = self.connection.lock();
-        let value = connection
-            .prepare_cached(
-                "SELECT value FROM entries WHERE primary_namespace = ?1 AND secondary_namespace = ?2 AND key = ?3",
-            )
-            .and_then(|mut query| query.query_row(params![primary, secondary, key], |row| row.get(0)).optional())
-            .map_err(io::Error::other)?;
+        let sql = "SELECT value FROM entries WHERE primary_namespace = ?1 AND secondary_namespace = ?2 AND key = ?3";
+        let value = self.first(sql, params![primary, secondary, key], |row| row.get(0))?;
         value.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound).into())
     }
 
     fn set(&self, primary: &str, secondary: &str, key: &str, value: &[u8]) -> Result<(), ldk_io::Error> {
-        let write =
-            |connection: &Connection| connection.prepare_cached(SET)?.execute(params![primary, secondary, key, value]);
         if primary != MONITORS && primary != MONITOR_UPDATES {
-            self.change(write)?;
+            self.execute(SET, params![primary, secondary, key, value])?;
             return Ok(());
         }
         let stamp = self.change(|connection| {
             let transaction = connection.unchecked_transaction()?;
-            write(&transaction)?;
+            transaction.prepare_cached(SET)?.execute(params![primary, secondary, key, value])?;
             let stamp = advance(&transaction)?;
             transaction.commit()?;
             Ok(stamp)
@@ -302,17 +317,13 @@ impl Store {
     }
 
     fn delete(&self, primary: &str, secondary: &str, key: &str) -> Result<(), ldk_io::Error> {
-        self.change(|connection| connection.prepare_cached(DELETE)?.execute(params![primary, secondary, key]))?;
+        self.execute(DELETE, params![primary, secondary, key])?;
         Ok(())
     }
 
     pub(crate) fn keys(&self, primary: &str, secondary: &str) -> Result<Vec<String>, ldk_io::Error> {
-        let connection = self.connection.lock();
-        let keys = connection
-            .prepare_cached("SELECT key FROM entries WHERE primary_namespace = ?1 AND secondary_namespace = ?2")
-            .and_then(|mut query| query.query_map(params![primary, secondary], |row| row.get(0))?.collect())
-            .map_err(io::Error::other)?;
-        Ok(keys)
+        let sql = "SELECT key FROM entries WHERE primary_namespace = ?1 AND secondary_namespace = ?2";
+        Ok(self.all(sql, [primary, secondary], |row| row.get(0))?)
     }
 }
 
@@ -320,10 +331,6 @@ fn advance(connection: &Connection) -> rusqlite::Result<u64> {
     connection
         .prepare_cached("UPDATE generation SET number = number + 1 RETURNING number")?
         .query_row([], |row| row.get(0))
-}
-
-fn upgrade(connection: &Connection, steps: &[&str]) -> rusqlite::Result<()> {
-    connection.execute_batch(&format!("BEGIN; {} PRAGMA user_version = {VERSION}; COMMIT;", steps.concat()))
 }
 
 impl KVStoreSync for Store {
