@@ -236,23 +236,6 @@ impl ApiState {
             parts: ApiParts { tokens: parts.tokens.and_keys(Arc::clone(&parts.keys)), ..parts },
         }))
     }
-
-    pub(crate) fn long_lived_connections(&self) -> LongLivedConnections {
-        LongLivedConnections {
-            long_polls: self.long_polls.taken(),
-            event_streams: self.event_streams.taken(),
-            websockets: self.websockets.taken(),
-            subscriptions: self.subscriptions.taken(),
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LongLivedConnections {
-    pub(crate) long_polls: usize,
-    pub(crate) event_streams: usize,
-    pub(crate) websockets: usize,
-    pub(crate) subscriptions: usize,
 }
 
 fn permits(count: usize) -> Arc<Semaphore> {

@@ -5,10 +5,10 @@ use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 
 use crate::ApiState;
+use crate::client_places::ClientPlaces;
 use crate::connection_table::ConnectionCounts;
 use crate::problem::Problem;
 use crate::service_status::{Family, Measure, Sample};
-use crate::state::LongLivedConnections;
 
 /// Returns metrics for Prometheus.
 ///
@@ -72,16 +72,17 @@ fn connections(state: &ApiState) -> [Family; 3] {
 }
 
 fn long_lived_connections(state: &ApiState) -> [Family; 4] {
-    let LongLivedConnections { long_polls, event_streams, websockets, subscriptions } = state.long_lived_connections();
-    let gauge = |count: usize| Measure::Gauge(u32::try_from(count).unwrap_or(u32::MAX).into());
+    let gauge = |name, help, places: &ClientPlaces| {
+        Family::single(name, help, Measure::Gauge(u32::try_from(places.taken()).unwrap_or(u32::MAX).into()))
+    };
     [
-        Family::single("usher_http_long_polls", "Requests that wait for events.", gauge(long_polls)),
-        Family::single("usher_http_event_streams", "Server-sent event streams that are open.", gauge(event_streams)),
-        Family::single("usher_http_websockets", "WebSockets that are open.", gauge(websockets)),
-        Family::single(
+        gauge("usher_http_long_polls", "Requests that wait for events.", &state.long_polls),
+        gauge("usher_http_event_streams", "Server-sent event streams that are open.", &state.event_streams),
+        gauge("usher_http_websockets", "WebSockets that are open.", &state.websockets),
+        gauge(
             "usher_http_websocket_subscriptions",
             "Streams that clients of WebSockets have subscribed to.",
-            gauge(subscriptions),
+            &state.subscriptions,
         ),
     ]
 }
