@@ -12,7 +12,8 @@ pub struct SqliteOptions {
     pub queue: usize,
     /// Most commits that share a transaction, 1 to `queue`; bounds how long the first waits for the last.
     pub max_batch: usize,
-    /// Most memory for the writer's pages, in KiB.
+    /// Most memory for the writer's pages, in KiB. More makes commits dearer: after a transaction that split a page, SQLite
+    /// searches its whole cache for pages to drop. Pages that are not in it come from the cache of the operating system.
     pub writer_cache_kib: u32,
     /// Most memory for each reader's pages, in KiB.
     pub reader_cache_kib: u32,
@@ -26,7 +27,7 @@ impl Default for SqliteOptions {
             readers: 2,
             queue: 1024,
             max_batch: 512,
-            writer_cache_kib: 32 * 1024,
+            writer_cache_kib: 4 * 1024,
             reader_cache_kib: 16 * 1024,
             max_bytes: None,
         }
