@@ -34,7 +34,8 @@ pub(crate) enum AuthPolicy {
 }
 
 impl AuthPolicy {
-    pub(crate) const ALL: [Self; 4] = [Self::Public, Self::Client, Self::WebSocket, Self::Docs];
+    /// First the one of most endpoints: the router's others are added to its own, one by one.
+    pub(crate) const ALL: [Self; 4] = [Self::Client, Self::Public, Self::WebSocket, Self::Docs];
 }
 
 /// The accepted bearer tokens and keys; tokens can be replaced while the service runs. Cheap to clone: clones share

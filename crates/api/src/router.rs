@@ -37,8 +37,8 @@ pub(crate) fn router(state: ApiState, options: &ServeOptions) -> Router {
     let of_api = options.trusted_api_proxies.clone();
     match options.surface {
         Surface::Everything => {
-            let pages = pages(state.clone(), of_pages.clone()).merge(console(&state, &of_pages));
-            api(state.clone(), of_api).merge(local(state)).merge(pages)
+            let console = console(&state, &of_pages);
+            api(state.clone(), of_api).merge(local(state.clone())).merge(pages(state, of_pages)).merge(console)
         }
         Surface::Api => api(state.clone(), of_api).merge(local(state)),
         Surface::Pages => public(state.clone(), of_pages.clone()).merge(console(&state, &of_pages)),
@@ -96,14 +96,11 @@ fn console(state: &ApiState, trusted_proxies: &TrustedProxies) -> Router {
 pub(crate) fn api(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
     let groups = endpoints::groups::<()>();
     let routes = Arc::new(RouteTable::of(&groups));
-    let mut routers = AuthPolicy::ALL.map(|policy| (policy, Router::new()));
-    for endpoint in groups.into_iter().flat_map(|group| group.endpoints) {
-        if let Some((_, router)) = routers.iter_mut().find(|(of, _)| *of == endpoint.policy) {
-            *router = std::mem::take(router).route(&endpoint.path, endpoint.router);
-        }
-    }
+    let mut endpoints: Vec<_> = groups.into_iter().flat_map(|group| group.endpoints).collect();
     let runner = from_fn_with_state(state.clone(), runner::run);
-    let routers = routers.map(|(policy, router)| {
+    let routers = AuthPolicy::ALL.map(|policy| {
+        let endpoints = endpoints.extract_if(.., |endpoint| endpoint.policy == policy);
+        let router = endpoints.fold(Router::new(), |router, endpoint| router.route(&endpoint.path, endpoint.router));
         let router = match policy {
             AuthPolicy::Client => router.merge(state.test_routes.clone()),
             AuthPolicy::Docs | AuthPolicy::Public | AuthPolicy::WebSocket | AuthPolicy::Console => router,
@@ -117,7 +114,7 @@ pub(crate) fn api(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
         let context = Context { state: state.clone(), policy, routes, trusted_proxies };
         router.layer(from_fn_with_state(context, middleware::handle))
     });
-    routers.into_iter().fold(Router::new(), Router::merge).with_state(state)
+    routers.into_iter().reduce(Router::merge).unwrap_or_default().with_state(state)
 }
 
 async fn route_not_found() -> Problem {
