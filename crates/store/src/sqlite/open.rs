@@ -32,11 +32,16 @@ pub(crate) fn writer(file: &DatabaseFile, options: &SqliteOptions) -> Result<Con
     let unusable = |failure| OpenError::unusable(path, failure);
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(unusable)?;
     // Before any change: the file may belong to another program.
-    schema::inspect(&connection, MIGRATIONS).map_err(|error| OpenError::of_schema(path, error))?;
+    let version = schema::inspect(&connection, MIGRATIONS).map_err(|error| OpenError::of_schema(path, error))?;
     if let Some(mark) = copy_mark(&connection).map_err(unusable)? {
         return Err(OpenError::Marked { path: path.to_owned(), mark });
     }
     file.restrict()?;
+    if version == 0 {
+        // Nothing is in it that a journal could restore: its first page is written and synchronised alone.
+        let memory = connection.pragma_update_and_check(None, "journal_mode", "memory", |_| Ok(()));
+        memory.during("configure the database").map_err(unusable)?;
+    }
     configure_writer(&connection, options).during("configure the database").map_err(unusable)?;
     schema::update(&mut connection).map_err(|error| OpenError::of_schema(path, error))?;
     let missing = schema::missing(&connection).map_err(unusable)?;
