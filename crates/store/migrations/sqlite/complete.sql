@@ -286,7 +286,7 @@ CREATE INDEX payment_records_reference ON payment_records (reference, created_at
 
 CREATE INDEX payment_records_refund_of ON payment_records (refund_of) WHERE refund_of IS NOT NULL;
 
-CREATE INDEX payment_records_status ON payment_records (status, created_at, stream) WHERE status <> 'paid';
+CREATE INDEX payment_records_status ON payment_records (status, created_at, stream) WHERE status IN ('not_paid', 'unknown');
 
 CREATE INDEX ticket_claims_job ON ticket_claims (job);
 

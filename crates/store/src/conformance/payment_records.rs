@@ -1,8 +1,8 @@
 //! The books.
 
 use usher_engine::ports::{
-    BookedPayment, Commit, Committed, CorrelationKey, HourlySums, LoginRecordStatus, PaymentFilter, PaymentKind,
-    PaymentRecord, PaymentRecordStatus, PaymentSearch,
+    BookedPayment, Commit, Committed, CorrelationKey, HourlySums, LoginRecordStatus, OperationKind, PaymentFilter,
+    PaymentKind, PaymentRecord, PaymentRecordStatus, PaymentSearch,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::message::PaymentHash;
@@ -29,7 +29,7 @@ fn at(secs: u64, commit: Commit) -> Commit {
 }
 
 fn booked(record: PaymentRecord, commit: Commit) -> Commit {
-    Commit { payment_record: Some(record), ..commit }
+    Commit { kind: OperationKind::SinglePayment, payment_record: Some(record), ..commit }
 }
 
 /// Each step of its operation may change it; its request time stays.
@@ -105,6 +105,15 @@ pub async fn payments_are_listed_in_pages_by_time_and_status(store: &dyn FullSto
     assert_eq!(list(direction(false), None, 10).await, [id(5)]);
     let paid = PaymentFilter { status: Some(PaymentRecordStatus::Paid), ..all };
     assert_eq!((list(paid, None, 10).await, list(paid, Some(id(4)), 10).await), (vec![id(4), id(1)], vec![id(1)]));
+    for (status, n) in
+        [(PaymentRecordStatus::Open, 2), (PaymentRecordStatus::NotPaid, 3), (PaymentRecordStatus::Unknown, 5)]
+    {
+        let filter = PaymentFilter { status: Some(status), ..all };
+        assert_eq!(list(filter, None, 10).await, [id(n)]);
+        assert!(list(filter, Some(id(n)), 10).await.is_empty());
+        let newest = store.newest_payments(&PaymentSearch::All, filter, None, 10).await.unwrap();
+        assert_eq!(newest.iter().map(|payment| payment.stream_id).collect::<Vec<_>>(), [id(n)]);
+    }
 }
 
 /// Open ones may still be paid.

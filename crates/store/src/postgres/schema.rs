@@ -40,6 +40,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { version: 23, sql: include_str!("../../migrations/postgres/0023_sums_and_logins.sql") },
     Migration { version: 24, sql: include_str!("../../migrations/postgres/0024_payments_by_status.sql") },
     Migration { version: 25, sql: include_str!("../../migrations/postgres/0025_logins_without_indexes.sql") },
+    Migration { version: 26, sql: include_str!("../../migrations/postgres/0026_ended_payments_by_status.sql") },
 ];
 
 /// The oldest tested version of PostgreSQL.

@@ -40,12 +40,27 @@ macro_rules! select {
     };
 }
 
+/// The same, of open payments: those of open operations, without the kinds of logins, of which there may be many.
+macro_rules! select_open {
+    ($($from:literal),+) => {
+        concat!(
+            "WITH open AS MATERIALIZED (
+                 SELECT p.* FROM operations AS o INDEXED BY operations_open CROSS JOIN payment_records AS p
+                 WHERE o.finished_at IS NULL AND o.kind NOT IN (1, 2, 12) AND p.stream = o.id AND p.status = 'open')
+             SELECT stream, kind, status, amount, settled, fee, description, reference, payment_hash, created_at,
+                 changed_at, refund_of, price
+             FROM open ",
+            $($from),+
+        )
+    };
+}
+
 /// SQLite uses one lower bound of an index: the position has the time from which payments are wanted, too.
 macro_rules! list {
-    ($status:literal) => {
+    ($select:ident, $status:literal) => {
         Statement::new(
             "read the books",
-            select!(
+            $select!(
                 "WHERE (created_at, stream) > (
                          coalesce((SELECT created_at FROM payment_records WHERE stream = ?1 AND created_at >= ?2), ?2),
                          CASE WHEN EXISTS (SELECT 1 FROM payment_records WHERE stream = ?1 AND created_at >= ?2)
@@ -59,9 +74,10 @@ macro_rules! list {
     };
 }
 
-const LIST: Statement = list!("(CAST(?4 AS text) IS NULL OR status = ?4)");
-/// Of another status than `paid`, with the index of these: there may be few.
-const LIST_NOT_PAID: Statement = list!("status = ?4 AND status <> 'paid'");
+const LIST: Statement = list!(select, "(CAST(?4 AS text) IS NULL OR status = ?4)");
+const LIST_OPEN: Statement = list!(select_open, "status = ?4");
+/// With the index of these: there may be few.
+const LIST_NOT_PAID: Statement = list!(select, "status = ?4 AND status IN ('not_paid', 'unknown')");
 
 const NEWEST: Statement = Statement::new(
     "search the books",
@@ -71,11 +87,18 @@ const NEWEST: Statement = Statement::new(
     ),
 );
 
+const NEWEST_OPEN: Statement = Statement::new(
+    "search the books",
+    select_open!(
+        "WHERE (created_at, stream) < (?1, ?2) AND created_at >= ?3 ORDER BY created_at DESC, stream DESC LIMIT ?4 OFFSET ?5"
+    ),
+);
+
 /// As [`LIST_NOT_PAID`].
 const NEWEST_NOT_PAID: Statement = Statement::new(
     "search the books",
     select!(
-        "WHERE (created_at, stream) < (?1, ?2) AND created_at >= ?3 AND status = ?4 AND status <> 'paid'
+        "WHERE (created_at, stream) < (?1, ?2) AND created_at >= ?3 AND status = ?4 AND status IN ('not_paid', 'unknown')
          ORDER BY created_at DESC, stream DESC LIMIT ?5 OFFSET ?6"
     ),
 );
@@ -198,12 +221,12 @@ pub(crate) fn list(filter: PaymentFilter, after: Option<StreamId>) -> (Statement
         filter.status.map(PaymentRecordStatus::as_str),
         filter.is_incoming.map(|is_incoming| if is_incoming { "in" } else { "out" }),
     ];
-    (if not_paid(filter).is_some() { LIST_NOT_PAID } else { LIST }, selection)
-}
-
-/// The status, if it has an index.
-fn not_paid(filter: PaymentFilter) -> Option<PaymentRecordStatus> {
-    filter.status.filter(|status| *status != PaymentRecordStatus::Paid)
+    let statement = match filter.status {
+        None | Some(PaymentRecordStatus::Paid) => LIST,
+        Some(PaymentRecordStatus::Open) => LIST_OPEN,
+        Some(PaymentRecordStatus::NotPaid | PaymentRecordStatus::Unknown) => LIST_NOT_PAID,
+    };
+    (statement, selection)
 }
 
 /// The statement for a search, with its parameters except the last two.
@@ -215,9 +238,10 @@ pub(crate) fn search(
     let (from, before, stream) = codec::newest_between(filter.from, filter.to, before);
     let mut selection = params![before, stream, from];
     match search {
-        PaymentSearch::All => match not_paid(filter) {
-            None => (NEWEST, selection),
-            Some(status) => {
+        PaymentSearch::All => match filter.status {
+            None | Some(PaymentRecordStatus::Paid) => (NEWEST, selection),
+            Some(PaymentRecordStatus::Open) => (NEWEST_OPEN, selection),
+            Some(status @ (PaymentRecordStatus::NotPaid | PaymentRecordStatus::Unknown)) => {
                 selection.extend(params![status.as_str()]);
                 (NEWEST_NOT_PAID, selection)
             }

@@ -41,6 +41,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 23, sql: include_str!("../../migrations/sqlite/0023_sums_and_logins.sql") },
     Migration { version: 24, sql: include_str!("../../migrations/sqlite/0024_payments_by_status.sql") },
     Migration { version: 25, sql: include_str!("../../migrations/sqlite/0025_logins_without_indexes.sql") },
+    Migration { version: 26, sql: include_str!("../../migrations/sqlite/0026_ended_payments_by_status.sql") },
 ];
 
 /// The schema of an empty database after all migrations, as read by [`statements`]. A test compares it.
@@ -220,6 +221,7 @@ mod tests {
         "f6e73c1c8efb1f08e9065f2c57269112c7566bb0df6cbfc1f942abbc1beca6fc",
         "3c01bc551c1e75fe50ab428bcc5443a0a7d9e259356c47e1550660a98d3f7a94",
         "24023b01e29909d452fc7f70cbae1634e40449921d1eaedfe4cc5e6a050af28b",
+        "8fa680c14e5a36eaeaa45f19faa2e46ae1104bfba4e66cdbafaf21f6976091ee",
     ];
 
     #[test]
