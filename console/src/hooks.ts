@@ -21,10 +21,10 @@ export function useResource<T>(path: string | null, options: ResourceOptions = {
   return useLoaded<T>(path, (signal) => get<T>(path ?? "", signal), options);
 }
 
-/** The same for what takes several requests; `key` names what is loaded. */
+/** The same for what takes several requests; `key` names what is loaded. `show` shows what is known until all is, the first time. */
 export function useLoaded<T>(
   key: string | null,
-  load: (signal: AbortSignal) => Promise<T>,
+  load: (signal: AbortSignal, show: (data: T) => void) => Promise<T>,
   { live, every }: ResourceOptions = {},
 ): Resource<T> {
   const [, render] = useReducer((turn: number) => turn + 1, 0);
@@ -42,8 +42,14 @@ export function useLoaded<T>(
     const mine = state.current;
     mine.running++;
     render(undefined as never);
+    const isFirst = mine.data === undefined;
+    const show = (data: T) => {
+      if (!isFirst || state.current !== mine) return;
+      mine.data = data;
+      render(undefined as never);
+    };
     loader
-      .current(controller.signal)
+      .current(controller.signal, show)
       .then(
         (data) => {
           kept.delete(key);

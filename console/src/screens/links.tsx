@@ -15,17 +15,16 @@ function price({ amount, min, max, currency }: Link): string {
 
 /** Payment links: the newest first. */
 export function Links() {
-  const list = usePages<Link>("/payment-links?limit=1000", "links", ["StatusUpdate"]);
+  const list = usePages<Link>("/payment-links?order=newest&limit=1000", "links", ["StatusUpdate"]);
   const may = useMay("links");
   const { dialog, open } = useDialog();
-  const links = list.items && [...list.items].reverse();
   const button = may && <Button primary run={() => open((close) => <NewLink close={close} />)}><Icon name="plus" /> New link</Button>;
   return (
     <Screen title="Links" about="A link is a page, and a code for paper, at which many people can pay." actions={button}>
       <Table
         {...list}
         caption="Payment links, the newest first"
-        rows={links}
+        rows={list.items}
         id={({ stream_id }) => stream_id}
         to={({ stream_id }) => `/links/${stream_id}`}
         columns={[

@@ -18,7 +18,7 @@ const LIVE = ["Subscription", "SubscriptionClosed", "StatusUpdate"];
 
 export function Subscriptions({ query }: { query: URLSearchParams }) {
   const state = query.get("state") ?? "active";
-  const list = usePages<Subscription>(withQuery("/subscriptions", { state: state === "all" ? "" : state, limit: 1000 }), "subscriptions", LIVE);
+  const list = usePages<Subscription>(withQuery("/subscriptions", { state: state === "all" ? "" : state, order: "newest", limit: 1000 }), "subscriptions", LIVE);
   return (
     <Screen title="Subscriptions" about="What users have agreed to pay again and again.">
       <div class="filters">
@@ -27,7 +27,7 @@ export function Subscriptions({ query }: { query: URLSearchParams }) {
       <Table
         {...list}
         caption="Subscriptions, the newest first"
-        rows={list.items && [...list.items].reverse()}
+        rows={list.items}
         id={({ subscription_id }) => subscription_id}
         to={({ subscription_id }) => `/subscriptions/${encodeURIComponent(subscription_id)}`}
         columns={[

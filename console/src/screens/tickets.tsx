@@ -12,7 +12,7 @@ type Outgoing = Schemas["OutgoingTicket"];
 /** What the service's own ticket wallet holds, and what was sent and is not redeemed. */
 export function Tickets() {
   const balances = useResource<Schemas["TicketBalances"]>("/cashu/balances", { live: ["CashuResponse"] });
-  const outgoing = usePages<Outgoing>("/cashu/outgoing?limit=1000", "outgoing", ["CashuResponse", "StatusUpdate"]);
+  const outgoing = usePages<Outgoing>("/cashu/outgoing?order=newest&limit=1000", "outgoing", ["CashuResponse", "StatusUpdate"]);
   const may = useMay("tickets");
   const isLimited = useIsLimited("wallet.approval_above_millisats", "wallet.daily_budget_millisats");
   const { dialog, open, ask, tell } = useDialog();
@@ -60,7 +60,7 @@ export function Tickets() {
         <Table
           {...outgoing}
           caption="Tickets that were sent and are not redeemed, the newest first"
-          rows={outgoing.items && [...outgoing.items].reverse()}
+          rows={outgoing.items}
           id={({ stream_id }) => stream_id}
           columns={[
             { name: "Amount", kind: "number", cell: ({ amount, unit }) => <strong>{`${count(amount)} ${unit}`}</strong> },

@@ -17,12 +17,19 @@ const RECORDS: [UserRecords, string, ((id: string) => string)?][] = [
   ["consents", "Consents to apps"],
 ];
 
-/** A request looks through a part of the streams: this adds the parts up. */
-async function readUser(id: string, signal: AbortSignal): Promise<User> {
+/** A request looks through a part of the streams: this adds the parts up, and shows what is found so far. */
+async function readUser(id: string, signal: AbortSignal, show: (user: User) => void): Promise<User> {
   const path = `/users/${encodeURIComponent(id)}`;
   const pages = [await get<User>(path, signal)];
-  for (let next = pages[0]?.next; next; next = pages.at(-1)?.next) pages.push(await get<User>(withQuery(path, { after: next }), signal));
-  const user = pages.at(-1) as User;
+  for (let next = pages[0]?.next; next; next = pages.at(-1)?.next) {
+    show(sum(pages));
+    pages.push(await get<User>(withQuery(path, { after: next }), signal));
+  }
+  return sum(pages);
+}
+
+function sum(pages: User[]): User {
+  const user = { ...(pages.at(-1) as User) };
   for (const kind of ["logins", "payments", "subscriptions"] as const) {
     user[kind] = pages.flatMap((page) => page[kind]);
     user[`${kind}_total`] = pages.reduce((sum, page) => sum + page[`${kind}_total`], 0);
@@ -35,7 +42,7 @@ async function readUser(id: string, signal: AbortSignal): Promise<User> {
 
 /** All that is kept of a user, and what erases it. */
 export function UserScreen({ id }: { id: string }) {
-  const user = useLoaded(`user ${id}`, (signal) => readUser(id, signal));
+  const user = useLoaded<User>(`user ${id}`, (signal, show) => readUser(id, signal, show));
   const profile = useResource<Schemas["Profile"]>(`/profile/${encodeURIComponent(id)}`);
   const may = useMay("users");
   const { dialog, open } = useDialog();
@@ -67,6 +74,7 @@ export function UserScreen({ id }: { id: string }) {
             </>
           )}
         </Facts>
+        {user.data && user.loading && <p class="muted">Looking through the streams…</p>}
       </Card>
       {unknown ? (
         <Empty icon="users" title="Nothing is kept of this user" text="Nobody has logged in or paid with this key, or it was erased." />

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use usher_engine::{FieldErrors, StreamId};
+use usher_engine::{FieldErrors, Order, StreamId};
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::{KnownFormat, ObjectBuilder, Required, SchemaFormat, Type};
@@ -63,6 +63,20 @@ impl<C: Cursor> IntoParams for PageQuery<C> {
             parameter("after", "Continues after this entry: the `next` of the last response.".to_owned(), C::schema()),
             parameter("limit", format!("Most entries in the response. Default {DEFAULT_LIMIT}."), limit),
         ]
+    }
+}
+
+/// In which order a list is.
+pub(crate) struct OrderQuery(pub(crate) Order);
+
+impl ReadQuery for OrderQuery {
+    fn read(query: &Query<'_>, errors: &mut FieldErrors) -> Self {
+        let order = query.text("order", errors).and_then(|word| match &*word {
+            "oldest" => Some(Order::Oldest),
+            "newest" => Some(Order::Newest),
+            _ => errors.reject("/order", "must be `oldest` or `newest`"),
+        });
+        Self(order.unwrap_or_default())
     }
 }
 

@@ -75,7 +75,7 @@ pub use login::unused_logins::NoRoom;
 pub use machine::Budget;
 pub use operation_outcome::OperationOutcome;
 pub use origin::Origin;
-pub use page::Page;
+pub use page::{Order, Page};
 pub use page_rules::PageRules;
 pub use payment::Payments;
 pub use payment::approval::decide::{DecideError, PaymentPurpose, WaitingPayment};

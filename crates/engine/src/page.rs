@@ -8,3 +8,13 @@ pub struct Page<T, P = StreamId> {
     /// The `after` of the next page; `None` on the last page.
     pub next: Option<P>,
 }
+
+/// In which order a list is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// The first one first.
+    #[default]
+    Oldest,
+    /// The last one first.
+    Newest,
+}

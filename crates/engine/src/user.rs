@@ -52,20 +52,7 @@ impl UserView {
             .collect();
         times.into_iter().for_each(|at| view.note(at));
         if after.is_none() {
-            // They stay longer than the streams.
-            let filter = LoginFilter { of: Some(LoginSubject::User(*main_key)), ..LoginFilter::default() };
-            let mut after = None;
-            while view.logins.len() < MOST_FOUND {
-                let found = core.store.login_records(&Requester::Service, filter, None, after, MOST_FOUND).await?;
-                for login in found.0 {
-                    view.note(login.position.0);
-                    view.logins.insert(login.stream_id);
-                }
-                after = found.1;
-                if after.is_none() {
-                    break;
-                }
-            }
+            view.add_ended(core, main_key).await?;
         }
         let (key, began) = (main_key.to_hex(), core.clock.monotonic());
         let (mut next, mut looked_at) = (Some(after.unwrap_or(SearchedUntil::Stream(None))), BTreeSet::new());
@@ -78,6 +65,26 @@ impl UserView {
         }
         view.next = next;
         Ok(view)
+    }
+
+    /// Adds the records of logins, which stay longer than streams without events: the other streams are found by the search.
+    async fn add_ended(&mut self, core: &Core, main_key: &PublicKey) -> Result<(), StoreError> {
+        let filter = LoginFilter { of: Some(LoginSubject::User(*main_key)), ..LoginFilter::default() };
+        let (mut known, mut after) = (BTreeSet::new(), None);
+        while known.len() < MOST_FOUND {
+            let (found, next) = core.store.login_records(&Requester::Service, filter, None, after, MOST_FOUND).await?;
+            for login in found {
+                self.note(login.position.0);
+                if known.insert(login.stream_id) && read(core, login.stream_id).await?.is_none() {
+                    self.logins.insert(login.stream_id);
+                }
+            }
+            if next.is_none() {
+                break;
+            }
+            after = next;
+        }
+        Ok(())
     }
 
     /// Searches the next rows; returns the new position, `None` at the end.

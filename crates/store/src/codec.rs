@@ -95,6 +95,9 @@ pub(crate) fn after_stream(after: Option<&StreamId>) -> &[u8] {
     after.map_or(&[][..], |id| &id.as_bytes()[..])
 }
 
+/// A value that sorts after all ids.
+pub(crate) const AFTER_IDS: [u8; 17] = [0xFF; 17];
+
 /// Public keys, concatenated.
 pub(crate) fn write_public_keys(keys: &[PublicKey]) -> Vec<u8> {
     keys.iter().flat_map(|key| *key.as_bytes()).collect()

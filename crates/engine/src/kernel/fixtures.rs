@@ -24,7 +24,7 @@ use crate::kernel::requested_store::RequestedStore;
 use crate::machine::Input;
 use crate::ports::*;
 use crate::testing::{FakeLightning, FaultyStore, ManualClock, SeededRandomness};
-use crate::{ClientNetwork, StreamId, UnixMillis};
+use crate::{ClientNetwork, Order, StreamId, UnixMillis};
 
 pub(crate) const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
@@ -290,7 +290,7 @@ partly! {
         }
     } else {
         open_operations(after: Option<StreamId>, limit: usize) -> Vec<OpenOperation>;
-        subscriptions(after: Option<StreamId>, limit: usize) -> Vec<(StreamId, StoredOperation)>;
+        subscriptions(order: Order, after: Option<StreamId>, limit: usize) -> Vec<(StreamId, StoredOperation)>;
         user_signer(main_key: &PublicKey) -> Option<SignerSession>;
         forget_user_signer(main_key: &PublicKey) -> bool;
         passkey(credential_id: &[u8]) -> Option<Passkey>;

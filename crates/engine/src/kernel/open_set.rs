@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use super::index::Index;
 use super::observer::{CommittedStep, Observer};
 use crate::ports::{OpenOperation, OperationKind};
-use crate::{StreamId, UnixMillis};
+use crate::{Order, StreamId, UnixMillis};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Members {
@@ -30,8 +30,17 @@ impl OpenSet {
     }
 
     pub(crate) fn after(&self, after: Option<StreamId>, limit: usize) -> Vec<StreamId> {
-        let start = after.map_or(Bound::Unbounded, Bound::Excluded);
-        self.open.lock().range((start, Bound::Unbounded)).take(limit).copied().collect()
+        self.page(Order::Oldest, after, limit)
+    }
+
+    /// Up to `limit` in this order, after this one.
+    pub(crate) fn page(&self, order: Order, after: Option<StreamId>, limit: usize) -> Vec<StreamId> {
+        let after = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let open = self.open.lock();
+        match order {
+            Order::Oldest => open.range((after, Bound::Unbounded)).take(limit).copied().collect(),
+            Order::Newest => open.range((Bound::Unbounded, after)).rev().take(limit).copied().collect(),
+        }
     }
 
     fn has(&self, kind: OperationKind, wake_at: Option<UnixMillis>) -> bool {
@@ -105,6 +114,8 @@ mod tests {
         open.committed(&step(ids[3], &single, false));
         assert_eq!(open.after(None, 2), ids[..2]);
         assert_eq!(open.after(Some(ids[1]), 2), ids[2..3]);
+        assert_eq!(open.page(Order::Newest, None, 2), [ids[2], ids[1]]);
+        assert_eq!(open.page(Order::Newest, Some(ids[1]), 2), ids[..1]);
         open.finished(&step(ids[1], &reusable, true));
         assert_eq!(open.after(None, 9), [ids[0], ids[2]]);
     }

@@ -4,11 +4,11 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::requester::Requester;
-use crate::StreamId;
 use crate::ports::{
     AuditReader, BookedPayment, CorrelationKey, EndedLogin, LoginFilter, LoginPosition, LoginRecordStatus,
     PaymentFilter, PaymentSearch, Store, StoreError, StoredOperation,
 };
+use crate::{Order, StreamId};
 
 /// Most records of logins read for a page of those with a status, or of a requester.
 const LOGINS_READ: usize = 5_000;
@@ -51,15 +51,16 @@ impl RequestedStore {
         Ok(self.0.operation_with_key(key).await?.filter(|(_, stored)| requester.sees(stored.origin)))
     }
 
-    /// The visible ones among up to `limit` unfinished subscriptions after `after`; and the `after` of the next page,
+    /// The visible ones among up to `limit` unfinished subscriptions in this order after `after`; and the `after` of the next page,
     /// if there may be more.
     pub(crate) async fn subscriptions(
         &self,
         requester: &Requester,
+        order: Order,
         after: Option<StreamId>,
         limit: usize,
     ) -> Result<(Vec<(StreamId, StoredOperation)>, Option<StreamId>), StoreError> {
-        let mut found = self.0.subscriptions(after, limit).await?;
+        let mut found = self.0.subscriptions(order, after, limit).await?;
         let next = found.last().map(|(id, _)| *id).filter(|_| found.len() == limit);
         found.retain(|(_, stored)| requester.sees(stored.origin));
         Ok((found, next))

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::event::{Event, NewEvent};
 use crate::machine::OperationKind;
-use crate::{Origin, StreamId, UnixMillis};
+use crate::{Order, Origin, StreamId, UnixMillis};
 
 /// Durable storage of operations, events and messages. All engines pass `usher_store::conformance`.
 #[async_trait]
@@ -58,9 +58,10 @@ pub trait Store: UserStore + AuditStore {
     /// At most `limit` unfinished operations after `after`, in order of id. Damaged ones with their readable parts.
     async fn open_operations(&self, after: Option<StreamId>, limit: usize) -> Result<Vec<OpenOperation>, StoreError>;
 
-    /// At most `limit` unfinished subscriptions after `after`, in order of id, without damaged ones.
+    /// At most `limit` unfinished subscriptions after `after`, in this order of their ids, without damaged ones.
     async fn subscriptions(
         &self,
+        order: Order,
         after: Option<StreamId>,
         limit: usize,
     ) -> Result<Vec<(StreamId, StoredOperation)>, StoreError>;

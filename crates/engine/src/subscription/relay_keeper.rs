@@ -7,7 +7,7 @@ use crate::kernel::core::Core;
 use crate::kernel::observer::PeriodicTask;
 use crate::ports::StoreError;
 use crate::registry::Operation;
-use crate::{Requester, UnixMillis};
+use crate::{Order, Requester, UnixMillis};
 
 const BATCH: usize = 500;
 
@@ -31,7 +31,7 @@ impl RelayKeeper {
     async fn keep(&self, now: UnixMillis) -> Result<(), StoreError> {
         let mut after = None;
         loop {
-            let (page, next) = self.core.store.subscriptions(&Requester::Service, after, BATCH).await?;
+            let (page, next) = self.core.store.subscriptions(&Requester::Service, Order::Oldest, after, BATCH).await?;
             let users: Vec<_> = page
                 .iter()
                 .filter(|(_, stored)| !stored.done)

@@ -15,7 +15,7 @@ use crate::machine::{Input, Signal, StateMachine as _, StepResult};
 use crate::ports::StoreError;
 use crate::registry::Operation;
 use crate::subscription::operation::{SubscriptionRules, SubscriptionState, SubscriptionView};
-use crate::{Page, Requester, StreamId};
+use crate::{Order, Page, Requester, StreamId};
 
 /// Subscriptions read for one page, before filtering.
 const READ_PER_PAGE: usize = 1000;
@@ -59,15 +59,16 @@ impl ModifyError for SubscriptionError {
 }
 
 impl Subscriptions {
-    /// Up to `limit` subscriptions, after `after`. A short or even empty page may have a successor.
+    /// Up to `limit` subscriptions in this order, after `after`. A short or even empty page may have a successor.
     pub async fn list(
         &self,
         requester: &Requester,
         filter: SubscriptionFilter,
+        order: Order,
         after: Option<StreamId>,
         limit: usize,
     ) -> Result<Page<SubscriptionView>, StoreError> {
-        let (stored, next) = self.core.store.subscriptions(requester, after, READ_PER_PAGE).await?;
+        let (stored, next) = self.core.store.subscriptions(requester, order, after, READ_PER_PAGE).await?;
         let mut page = Page { items: Vec::new(), next: None };
         let mut last = None;
         for (id, stored) in stored {

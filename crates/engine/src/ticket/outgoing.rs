@@ -15,17 +15,18 @@ use crate::ports::{
 use crate::registry::Operation;
 use crate::ticket::delivery::{DeliveryView, Reclaim, TicketDelivery};
 use crate::ticket::tickets::Tickets;
-use crate::{Page, Requester, StreamId};
+use crate::{Order, Page, Requester, StreamId};
 
 impl Tickets {
     /// Up to `limit` sent tickets not known to be redeemed, after `after`. A short page may have a successor.
     pub async fn outgoing(
         &self,
         requester: &Requester,
+        order: Order,
         after: Option<StreamId>,
         limit: usize,
     ) -> Result<Page<(StreamId, DeliveryView)>, StoreError> {
-        let ids = self.open.after(after, limit);
+        let ids = self.open.page(order, after, limit);
         let next = ids.last().copied().filter(|_| ids.len() == limit);
         let mut tickets = Vec::with_capacity(ids.len());
         for stream_id in ids {

@@ -29,7 +29,7 @@ async fn payment_is_reported_although_its_subscription_is_damaged() {
     assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
     assert_eq!(found(&usher)[0].0, Table::Operations);
     let (subscriptions, filter) = (usher.engine.subscriptions(), SubscriptionFilter::default());
-    assert!(subscriptions.list(&Requester::Service, filter, None, 10).await.unwrap().items.is_empty());
+    assert!(subscriptions.list(&Requester::Service, filter, Order::Oldest, None, 10).await.unwrap().items.is_empty());
 }
 
 #[tokio::test]

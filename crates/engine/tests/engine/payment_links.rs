@@ -90,7 +90,7 @@ async fn two_payers_are_two_events_across_a_restart() {
     }
     let books = usher.engine.payments().list(&Requester::Service, PaymentFilter::default(), None, 10).await.unwrap();
     assert_eq!(books.items.len(), 2);
-    let listed = usher.engine.payment_links().list(&Requester::Service, None, 10).await.unwrap();
+    let listed = usher.engine.payment_links().list(&Requester::Service, Order::Oldest, None, 10).await.unwrap();
     assert_eq!((listed.items.len(), listed.items[0].payments, listed.next), (1, 2, None));
 }
 

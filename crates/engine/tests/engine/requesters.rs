@@ -23,8 +23,8 @@ async fn what_one_key_has_started_does_not_exist_for_another() {
         let (payments, links, subscriptions) = (engine.payments(), engine.payment_links(), engine.subscriptions());
         let listed = [
             payments.list(by, PaymentFilter::default(), None, 9).await.unwrap().items.len(),
-            links.list(by, None, 9).await.unwrap().items.len(),
-            subscriptions.list(by, SubscriptionFilter::default(), None, 9).await.unwrap().items.len(),
+            links.list(by, Order::Oldest, None, 9).await.unwrap().items.len(),
+            subscriptions.list(by, SubscriptionFilter::default(), Order::Newest, None, 9).await.unwrap().items.len(),
         ];
         assert_eq!(listed, [usize::from(shown); 3]);
         let refund = RefundRequest { amount: None, currency: None, expires_at: None, reference: None };

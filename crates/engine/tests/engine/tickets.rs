@@ -61,7 +61,7 @@ impl Service {
     }
 
     pub(crate) async fn outgoing(&self) -> Vec<(StreamId, String)> {
-        let page = self.usher.engine.tickets().outgoing(&Requester::Service, None, 100).await.unwrap();
+        let page = self.usher.engine.tickets().outgoing(&Requester::Service, Order::Oldest, None, 100).await.unwrap();
         page.items.iter().map(|(stream, delivery)| (*stream, delivery.status.as_str().to_owned())).collect()
     }
 }

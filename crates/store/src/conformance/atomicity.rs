@@ -3,11 +3,11 @@
 use std::future::poll_fn;
 use std::task::Poll;
 
-use usher_engine::StreamId;
 use usher_engine::ports::{
     AllCommitted, Commit, Committed, Conflict, OperationHead, OperationKind, OutboxChange, Revision, SignerSession,
     SignerSessionUpdate, State,
 };
+use usher_engine::{Order, StreamId};
 use usher_protocol::message::PaymentHash;
 
 use super::{
@@ -95,9 +95,11 @@ pub async fn subscriptions_are_listed(store: &dyn FullStore) {
     let finished = Commit { kind: OperationKind::Subscription, finished: true, ..step(id(3), 1) };
     commit_done(store, finished).await;
     let ids = |page: Vec<(StreamId, _)>| page.into_iter().map(|(id, _)| id).collect::<Vec<_>>();
-    assert_eq!(ids(store.subscriptions(None, 10).await.unwrap()), [id(1), id(4), id(5)]);
-    assert_eq!(ids(store.subscriptions(None, 2).await.unwrap()), [id(1), id(4)]);
-    assert_eq!(ids(store.subscriptions(Some(id(4)), 2).await.unwrap()), [id(5)]);
+    assert_eq!(ids(store.subscriptions(Order::Oldest, None, 10).await.unwrap()), [id(1), id(4), id(5)]);
+    assert_eq!(ids(store.subscriptions(Order::Oldest, None, 2).await.unwrap()), [id(1), id(4)]);
+    assert_eq!(ids(store.subscriptions(Order::Oldest, Some(id(4)), 2).await.unwrap()), [id(5)]);
+    assert_eq!(ids(store.subscriptions(Order::Newest, None, 2).await.unwrap()), [id(5), id(4)]);
+    assert_eq!(ids(store.subscriptions(Order::Newest, Some(id(4)), 2).await.unwrap()), [id(1)]);
 }
 
 /// Commits that share a transaction: each depends on those before it, although none of them is in the tables yet.

@@ -6,7 +6,7 @@ use usher_engine::ports::{
     IdempotencyRecord, LoginFilter, OpenOperation, OutboxMessage, PaymentFilter, ProofId, StoredOperation, StoredProof,
     StoredTicketJob, TicketBalance, TicketJobId,
 };
-use usher_engine::{StreamId, UnixMillis};
+use usher_engine::{Order, StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 
 use super::FullStore;
@@ -136,7 +136,7 @@ impl Snapshot {
         Self {
             streams,
             open: store.open_operations(None, usize::MAX).await.unwrap(),
-            subscriptions: store.subscriptions(None, usize::MAX).await.unwrap(),
+            subscriptions: store.subscriptions(Order::Oldest, None, usize::MAX).await.unwrap(),
             with_keys,
             relays,
             payment_records: store.payment_records(PaymentFilter::default(), None, usize::MAX).await.unwrap(),

@@ -1,7 +1,7 @@
 //! Operations: created, stepped, finished.
 
 use usher_engine::ports::{Commit, Conflict, OperationKind, State, StoredOperation};
-use usher_engine::{Origin, StreamId, UnixMillis};
+use usher_engine::{Order, Origin, StreamId, UnixMillis};
 
 use super::{FullStore, commit_conflicts, commit_done, create, event, id, key, message, step};
 use usher_engine::ports::OutboxChange;
@@ -40,7 +40,7 @@ pub async fn origin_is_that_of_the_first_commit(store: &dyn FullStore) {
         commit_done(store, Commit { origin: Some(Origin(9)), kind, ..step(id(n), 1) }).await;
         assert_eq!(store.operation(id(n)).await.unwrap().unwrap().origin, origin);
         assert_eq!(store.operation_with_key(key("a")).await.unwrap().unwrap().1.origin, origin);
-        assert_eq!(store.subscriptions(None, 1).await.unwrap()[0].1.origin, origin);
+        assert_eq!(store.subscriptions(Order::Oldest, None, 1).await.unwrap()[0].1.origin, origin);
         commit_done(store, Commit { kind, finished: true, ..step(id(n), 2) }).await;
         assert_eq!(store.operation(id(n)).await.unwrap().unwrap().origin, origin);
     }

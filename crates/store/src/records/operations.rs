@@ -25,12 +25,23 @@ pub(crate) const WITH_KEY: Statement = Statement::new(
 );
 
 /// A page of the subscriptions, after an id.
-pub(crate) const SUBSCRIPTIONS: Statement = Statement::new(
-    "read subscriptions",
-    "SELECT kind, state, revision, next_index, finished_at, done, id, origin
-     FROM operations INDEXED BY operations_subscriptions
-     WHERE kind = 8 AND finished_at IS NULL AND id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3",
-);
+macro_rules! subscriptions {
+    ($after:literal) => {
+        Statement::new(
+            "read subscriptions",
+            concat!(
+                "SELECT kind, state, revision, next_index, finished_at, done, id, origin
+                 FROM operations INDEXED BY operations_subscriptions
+                 WHERE kind = 8 AND finished_at IS NULL AND ",
+                $after,
+                " LIMIT ?2 OFFSET ?3"
+            ),
+        )
+    };
+}
+
+pub(crate) const SUBSCRIPTIONS: Statement = subscriptions!("id > ?1 ORDER BY id");
+pub(crate) const NEWEST_SUBSCRIPTIONS: Statement = subscriptions!("id < ?1 ORDER BY id DESC");
 
 pub(crate) const EVENTS: Statement = Statement::new(
     "read events",

@@ -7,7 +7,7 @@ use usher_engine::ports::{
     OpenOperation, OperationKind, OutboxMessage, Passkey, PasskeyCount, PaymentFilter, PaymentPosition, PaymentSearch,
     SignerSession, Store, StoreError, StoredOperation,
 };
-use usher_engine::{StreamId, UnixMillis};
+use usher_engine::{Order, StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 use usher_protocol::message::PaymentHash;
 
@@ -151,11 +151,17 @@ impl<E: Engine> Store for SqlStore<E> {
 
     async fn subscriptions(
         &self,
+        order: Order,
         after: Option<StreamId>,
         limit: usize,
     ) -> Result<Vec<(StreamId, StoredOperation)>, StoreError> {
-        let from = params![codec::after_stream(after.as_ref())];
-        self.readable(operations::SUBSCRIPTIONS, from, limit, operations::with_id).await
+        let (statement, from) = match order {
+            Order::Oldest => (operations::SUBSCRIPTIONS, codec::after_stream(after.as_ref())),
+            Order::Newest => {
+                (operations::NEWEST_SUBSCRIPTIONS, after.as_ref().map_or(&codec::AFTER_IDS[..], |id| id.as_bytes()))
+            }
+        };
+        self.readable(statement, params![from], limit, operations::with_id).await
     }
 
     async fn user_relays(&self, main_key: &PublicKey) -> Result<Vec<String>, StoreError> {

@@ -46,9 +46,6 @@ const LAST_OPERATION: Statement = Statement::new(
     "SELECT id FROM operations WHERE id > ?1 AND length(id) = 16 ORDER BY id LIMIT 1 OFFSET ?2",
 );
 
-/// The largest `?2`: after all ids.
-const END: [u8; 17] = [0xFF; 17];
-
 /// Those after `?1` and up to `?2` with `?3` in a column. SQLite's `GLOB` searches several times as fast as its `instr`.
 macro_rules! with {
     ($select:literal, $column:literal, $order:literal) => {
@@ -163,7 +160,7 @@ impl<E: Engine> UserStore for SqlStore<E> {
         let id = |row: &Row| row.bytes(0).map(StreamId::from_bytes);
         let last = LAST_OPERATION.with(params![first.as_bytes(), codec::limit(limit.saturating_sub(1))]);
         let next = self.first(last, id).await?;
-        let until = || next.map_or(END.to_vec(), |last| last.as_bytes().to_vec());
+        let until = || next.map_or(codec::AFTER_IDS.to_vec(), |last| last.as_bytes().to_vec());
         let operations = OPERATIONS.with(params![first.as_bytes(), until(), text]);
         let events = EVENTS.with(params![codec::after_stream(after.as_ref()), until(), text]);
         // A damaged time or text must not hide the event.

@@ -19,7 +19,7 @@ use usher_engine::ports::{
     StoreError, StoredKey, StoredOperation, StoredProof, StoredTicketJob, StreamMatches, TicketBalance, TicketCommit,
     TicketCommitted, TicketJobId, TicketStore, UserRecords, UserStore,
 };
-use usher_engine::{StreamId, UnixMillis};
+use usher_engine::{Order, StreamId, UnixMillis};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreCall {
@@ -118,7 +118,7 @@ intercepted! {
         read events(stream: StreamId, after: u64, limit: usize) -> Vec<Event>;
         read outbox(operation: StreamId) -> Vec<OutboxMessage>;
         read open_operations(after: Option<StreamId>, limit: usize) -> Vec<OpenOperation>;
-        read subscriptions(after: Option<StreamId>, limit: usize) -> Vec<(StreamId, StoredOperation)>;
+        read subscriptions(order: Order, after: Option<StreamId>, limit: usize) -> Vec<(StreamId, StoredOperation)>;
         read user_relays(main_key: &PublicKey) -> Vec<String>;
         read user_signer(main_key: &PublicKey) -> Option<SignerSession>;
         write forget_user_signer(main_key: &PublicKey) -> bool;

@@ -9,7 +9,7 @@ use usher_protocol::lnurl;
 use utoipa::ToSchema;
 
 use crate::ApiState;
-use crate::paging::{PageQuery, page};
+use crate::paging::{OrderQuery, PageQuery, page};
 use crate::problem::Problem;
 use crate::query::Parameters;
 
@@ -96,7 +96,7 @@ impl From<ListedLink> for Link {
 page! {
     /// Payment links.
     PaymentLinkList sparse {
-        /// The links, oldest first.
+        /// The links, in the order of their creation; with `order=newest` the last first.
         links: Link,
     }
 }
@@ -108,6 +108,8 @@ page! {
     get,
     path = "/payment-links",
     params(
+        ("order" = inline(Option<String>), Query, pattern = "^(oldest|newest)$",
+            description = "`oldest`, as by default, or `newest`: the last first. The pages of one list have one order."),
         PageQuery<StreamId>,
     ),
     responses(
@@ -118,8 +120,9 @@ page! {
 pub(crate) async fn list_payment_links(
     State(state): State<ApiState>,
     Extension(requester): Extension<Requester>,
-    Parameters(PageQuery { after, limit }): Parameters<PageQuery<StreamId>>,
+    Parameters(query): Parameters<(OrderQuery, PageQuery<StreamId>)>,
 ) -> Result<Json<List>, Problem> {
-    let page = state.engine.payment_links().list(&requester, after, limit).await?;
+    let (OrderQuery(order), PageQuery { after, limit }) = query;
+    let page = state.engine.payment_links().list(&requester, order, after, limit).await?;
     Ok(List::page(page.items, page.next))
 }

@@ -3,22 +3,19 @@
 use axum::extract::State;
 use axum::{Extension, Json};
 use usher_engine::ports::{PaymentFilter, PaymentRecordStatus};
-use usher_engine::{FieldErrors, Requester, StreamId, UnixMillis};
+use usher_engine::{FieldErrors, Order, Requester, StreamId, UnixMillis};
 
 use super::booked_payment::Payment;
 use crate::ApiState;
-use crate::paging::{PageQuery, page};
+use crate::paging::{OrderQuery, PageQuery, page};
 use crate::problem::Problem;
 use crate::query::{LATEST, Parameters, Query, ReadQuery};
 
 /// Most characters of a search: invoices are long.
 const MAX_SEARCH: usize = 2_048;
 
-/// What is searched for, and the order.
-pub(crate) struct Search {
-    text: Option<String>,
-    is_last_first: bool,
-}
+/// What is searched for.
+pub(crate) struct Search(Option<String>);
 
 impl ReadQuery for Search {
     fn read(query: &Query<'_>, errors: &mut FieldErrors) -> Self {
@@ -30,12 +27,7 @@ impl ReadQuery for Search {
                 errors.reject("/q", format!("must have 1 to {MAX_SEARCH} characters"))
             }
         });
-        let is_last_first = query.text("order", errors).and_then(|word| match &*word {
-            "oldest" => Some(false),
-            "newest" => Some(true),
-            _ => errors.reject("/order", "must be `oldest` or `newest`"),
-        });
-        Self { text: text.map(Into::into), is_last_first: is_last_first.unwrap_or_default() }
+        Self(text.map(Into::into))
     }
 }
 
@@ -98,14 +90,14 @@ page! {
 pub(crate) async fn list_payments(
     State(state): State<ApiState>,
     Extension(requester): Extension<Requester>,
-    Parameters(query): Parameters<((PaymentFilter, Search), PageQuery<StreamId>)>,
+    Parameters(query): Parameters<((PaymentFilter, Search), (OrderQuery, PageQuery<StreamId>))>,
 ) -> Result<Json<List>, Problem> {
-    let ((filter, Search { text, is_last_first }), PageQuery { after, limit }) = query;
+    let ((filter, Search(text)), (OrderQuery(order), PageQuery { after, limit })) = query;
     let payments = state.engine.payments();
-    let page = match text {
-        Some(text) => payments.search(&requester, &text, filter, after, limit).await?,
-        None if is_last_first => payments.newest(&requester, filter, after, limit).await?,
-        None => payments.list(&requester, filter, after, limit).await?,
+    let page = match (text, order) {
+        (Some(text), _) => payments.search(&requester, &text, filter, after, limit).await?,
+        (None, Order::Newest) => payments.newest(&requester, filter, after, limit).await?,
+        (None, Order::Oldest) => payments.list(&requester, filter, after, limit).await?,
     };
     Ok(List::page(page.items, page.next))
 }

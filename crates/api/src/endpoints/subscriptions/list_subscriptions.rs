@@ -7,7 +7,7 @@ use usher_engine::{FieldErrors, Requester, StreamId, SubscriptionFilter};
 use usher_protocol::keys::parse_public_key;
 
 use crate::ApiState;
-use crate::paging::{PageQuery, page};
+use crate::paging::{OrderQuery, PageQuery, page};
 use crate::problem::Problem;
 use crate::query::{Parameters, Query, ReadQuery};
 
@@ -30,7 +30,7 @@ impl ReadQuery for SubscriptionFilter {
 page! {
     /// Subscriptions.
     SubscriptionList sparse {
-        /// The subscriptions, oldest first.
+        /// The subscriptions, in the order in which they began; with `order=newest` the last first.
         subscriptions: SubscriptionView,
     }
 }
@@ -46,6 +46,8 @@ page! {
             description = "Only those in this state: `active`, `closed_by_user`, `closed_by_provider`, `completed` or `ended`."),
         ("main_key" = inline(Option<String>), Query, format = "nostr-public-key", pattern = "^[0-9a-fA-F]{64}$",
             description = "Only those of this user: 64 hex characters."),
+        ("order" = inline(Option<String>), Query, pattern = "^(oldest|newest)$",
+            description = "`oldest`, as by default, or `newest`: the last first. The pages of one list have one order."),
         PageQuery<StreamId>,
     ),
     responses(
@@ -56,9 +58,9 @@ page! {
 pub(crate) async fn list_subscriptions(
     State(state): State<ApiState>,
     Extension(requester): Extension<Requester>,
-    Parameters(query): Parameters<(SubscriptionFilter, PageQuery<StreamId>)>,
+    Parameters(query): Parameters<((SubscriptionFilter, OrderQuery), PageQuery<StreamId>)>,
 ) -> Result<Json<List>, Problem> {
-    let (filter, PageQuery { after, limit }) = query;
-    let page = state.engine.subscriptions().list(&requester, filter, after, limit).await?;
+    let ((filter, OrderQuery(order)), PageQuery { after, limit }) = query;
+    let page = state.engine.subscriptions().list(&requester, filter, order, after, limit).await?;
     Ok(List::page(page.items, page.next))
 }

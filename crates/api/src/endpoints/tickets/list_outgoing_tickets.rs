@@ -8,14 +8,14 @@ use usher_engine::{Requester, StreamId};
 use utoipa::ToSchema;
 
 use crate::ApiState;
-use crate::paging::{PageQuery, page};
+use crate::paging::{OrderQuery, PageQuery, page};
 use crate::problem::Problem;
 use crate::query::Parameters;
 
 page! {
     /// Tickets that were sent.
     OutgoingTicketList sparse {
-        /// The tickets, oldest first.
+        /// The tickets, in the order in which they were sent; with `order=newest` the last first.
         outgoing: Outgoing,
     }
 }
@@ -73,7 +73,11 @@ impl From<(StreamId, DeliveryView)> for Outgoing {
 #[utoipa::path(
     get,
     path = "/cashu/outgoing",
-    params(PageQuery<StreamId>),
+    params(
+        ("order" = inline(Option<String>), Query, pattern = "^(oldest|newest)$",
+            description = "`oldest`, as by default, or `newest`: the last first. The pages of one list have one order."),
+        PageQuery<StreamId>,
+    ),
     responses(
         (status = 200, description = "The tickets.", body = List),
         (status = 503, description = "`storage_unavailable`"),
@@ -82,8 +86,9 @@ impl From<(StreamId, DeliveryView)> for Outgoing {
 pub(crate) async fn list_outgoing_tickets(
     State(state): State<ApiState>,
     Extension(requester): Extension<Requester>,
-    Parameters(PageQuery { after, limit }): Parameters<PageQuery<StreamId>>,
+    Parameters(query): Parameters<(OrderQuery, PageQuery<StreamId>)>,
 ) -> Result<Json<List>, Problem> {
-    let page = state.engine.tickets().outgoing(&requester, after, limit).await?;
+    let (OrderQuery(order), PageQuery { after, limit }) = query;
+    let page = state.engine.tickets().outgoing(&requester, order, after, limit).await?;
     Ok(List::page(page.items, page.next))
 }

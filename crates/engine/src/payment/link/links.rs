@@ -6,7 +6,7 @@ use crate::kernel::commit::{Modified, Stored};
 use crate::kernel::request_errors::ModifyError;
 use crate::ports::{OperationKind, StoreError};
 use crate::registry::Operation;
-use crate::{Page, Requester, StreamId};
+use crate::{Order, Page, Requester, StreamId};
 
 /// A payment link in a list.
 #[derive(Clone)]
@@ -35,21 +35,21 @@ pub enum CloseLinkError {
 impl ModifyError for CloseLinkError {}
 
 impl PaymentLinks {
-    /// Up to `limit` payment links after `after`: open ones, and those with issued invoices that may still be paid. A
+    /// Up to `limit` payment links after `after`, in this order: open ones, and those with issued invoices that may still be paid. A
     /// short page may have a successor.
     pub async fn list(
         &self,
         requester: &Requester,
+        order: Order,
         after: Option<StreamId>,
         limit: usize,
     ) -> Result<Page<ListedLink>, StoreError> {
-        // The link of the Lightning address, which has the smallest id, is not the app's.
-        let after = after.unwrap_or(StreamId::LIGHTNING_ADDRESS).max(StreamId::LIGHTNING_ADDRESS);
-        let ids = self.open.after(Some(after), limit);
+        let ids = self.open.page(order, after, limit);
         let next = ids.last().copied().filter(|_| ids.len() == limit);
         let now = self.core.clock.now();
         let mut links = Vec::with_capacity(ids.len());
-        for stream_id in ids {
+        // The link of the Lightning address is not the app's.
+        for stream_id in ids.into_iter().filter(|id| *id != StreamId::LIGHTNING_ADDRESS) {
             let Some((stored, Operation::PaymentLink(link))) = self.core.readable(requester, stream_id).await? else {
                 continue;
             };

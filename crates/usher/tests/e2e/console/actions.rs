@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::stage::{HOSTILE, REFUSED, Stage};
 use super::window::Window;
-use crate::harness::until;
+use crate::harness::{EXTENSION_BUTTON, has, until};
 
 /// What a person does.
 enum Hand {
@@ -145,6 +145,7 @@ async fn walk(stage: &Stage, [mut viewer, mut support, mut admin]: [Window; 3]) 
         ),
     ];
     perform(stage, &mut viewer, "Vera", decided).await;
+    agree(stage, &mut admin).await;
     perform(stage, &mut admin, "Ada", of_admin(stage)).await;
     let refunds = stage.api.get(&format!("/payments?q={}", things.large)).await.unwrap();
     assert_eq!(refunds["payments"][0]["refund_of"], *things.large, "{refunds}");
@@ -165,6 +166,26 @@ async fn walk(stage: &Stage, [mut viewer, mut support, mut admin]: [Window; 3]) 
     admin.go("/account").await;
     admin.press("Log out").await;
     admin.until("document.body.dataset.state === 'logged-out'").await;
+}
+
+/// Logs in to an app as a user who agrees to what it is given, and comes back to the console.
+async fn agree(stage: &Stage, window: &mut Window) {
+    let asked = "client_id=wiki&response_type=code&scope=openid&state=s&redirect_uri=https%3A%2F%2Fwiki.example%2Fcb&\
+                 code_challenge_method=S256&code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+    window.load(&format!("{}/oauth/authorize?{asked}", stage.url)).await;
+    window.until(&has(EXTENSION_BUTTON)).await;
+    window.evaluate("(document.querySelector('#other-ways').open = true)").await;
+    window.evaluate(&format!("(document.querySelector('{EXTENSION_BUTTON}').click(), true)")).await;
+    window
+        .until("(() => { const button = document.querySelector('button[value=allow]'); button?.click(); return button !== null; })()")
+        .await;
+    until("the consent", async || {
+        let consents = stage.api.get("/oidc/consents").await.unwrap();
+        consents["consents"].as_array().is_some_and(|consents| consents.len() == 1)
+    })
+    .await;
+    window.load(&format!("{}/console/apps", stage.url)).await;
+    window.until(IS_READ).await;
 }
 
 pub(super) async fn new_key(window: &mut Window) {
@@ -273,6 +294,7 @@ fn of_admin(stage: &Stage) -> Vec<Action> {
             ],
             "reclaimTicket",
         ),
+        act("/apps", [near("Revoke…", "wiki"), Hand::Press("Revoke")], "revokeOidcConsent"),
         act("/apps", new_app, "createOidcClient"),
         act("/apps", changed, "changeOidcClient"),
         act("/apps", [near("Remove…", "forge"), Hand::Press("Remove app")], "deleteOidcClient"),
@@ -459,6 +481,8 @@ async fn operator_opens_closes_and_sends_from_the_embedded_node() {
         Hand::Press("Open with 60,000 sat"),
         see("opened by you"),
     ];
-    perform(&stage, &mut admin, "Developer", vec![act("/wallet", open, "openChannel")]).await;
+    let forced = [Hand::Press("Close…"), fill("By force", ""), Hand::Press("Close by force"), see("No channels yet")];
+    let actions = vec![act("/wallet", open, "openChannel"), act("/wallet", forced, "closeChannel")];
+    perform(&stage, &mut admin, "Developer", actions).await;
     assert_eq!(admin.evaluate("policyViolations").await, json!([]));
 }

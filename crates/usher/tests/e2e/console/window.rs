@@ -149,7 +149,8 @@ impl Window {
         self.until(&format!("location.pathname === '{path}' && document.querySelector('main h1') !== null")).await;
     }
 
-    /// The same with the device's passkey, which is made if there is none: Chromium alone has a device in software.
+    /// The same with the device's passkey, which is made if there is none: Chromium alone has a device in software. Firefox is
+    /// driven by WebDriver BiDi, which has no command for one: virtual authenticators are commands of the older WebDriver.
     pub(super) async fn log_in_by_passkey(&mut self, path: &str) {
         self.until(
             "document.body?.dataset.state === 'logged-out' && (document.querySelector('form button').click(), true)",
