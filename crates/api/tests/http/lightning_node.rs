@@ -204,6 +204,9 @@ async fn errors_of_the_node_have_codes_and_name_the_field() {
         let problem = app.refused("POST", path, body, refusal).await;
         assert_eq!(problem["errors"][0]["pointer"].as_str(), pointer, "{error:?}");
     }
+    let more_than_all = json!({ "address": "bc1q", "amount": 2_100_000_000_000_001_u64, "currency": "sats" });
+    let problem = app.refused("POST", send, more_than_all, invalid).await;
+    assert_eq!(problem["errors"][0]["detail"], "is more than all bitcoins");
     assert!(node.sent.lock().is_empty());
 }
 

@@ -70,8 +70,8 @@ struct Seen {
 
 impl Attention {
     /// Takes over the causes of the notices before a restart: each stands until it is seen to be gone.
-    pub(super) fn restore(&mut self, told: &Causes, now: Duration) {
-        for (id, cause) in told {
+    pub(super) fn restore(&mut self, sent: &Causes, now: Duration) {
+        for (id, cause) in sent {
             let seen = Seen { cause: cause.clone(), since: now, stands: true, gone: None };
             self.0.entry(id.clone()).or_insert(seen);
         }
@@ -95,14 +95,14 @@ impl Attention {
     }
 
     /// What a target with these triggers has no notice of yet.
-    pub(super) fn news(&self, on: &[Trigger], told: &Causes) -> News {
+    pub(super) fn news(&self, on: &[Trigger], sent: &Causes) -> News {
         let standing = |id: &String| self.0.get(id).is_some_and(|seen| seen.stands);
         let is_new = |(id, seen): &(&String, &Seen)| {
-            seen.stands && seen.gone.is_none() && !told.contains_key(*id) && on.iter().any(|on| on.is_of(id))
+            seen.stands && seen.gone.is_none() && !sent.contains_key(*id) && on.iter().any(|on| on.is_of(id))
         };
         News {
             begun: self.0.iter().filter(is_new).map(|(id, seen)| (id.clone(), seen.cause.clone())).collect(),
-            over: told.iter().filter(|(id, _)| !standing(id)).map(|(id, cause)| (id.clone(), cause.clone())).collect(),
+            over: sent.iter().filter(|(id, _)| !standing(id)).map(|(id, cause)| (id.clone(), cause.clone())).collect(),
             happened: Causes::new(),
         }
     }
@@ -125,7 +125,7 @@ impl News {
 
 /// What was sent to a target.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Told {
+pub(super) struct Sent {
     /// What is not over yet.
     pub(super) causes: Causes,
     /// From when payments are read, in Unix milliseconds.
@@ -138,7 +138,7 @@ pub(super) struct Told {
 /// are dated, and not in order.
 const OVERLAP: u64 = 5 * 60 * 1000;
 
-impl Told {
+impl Sent {
     /// From when payments are read at `now` (Unix milliseconds): from there, if the clock was set back.
     pub(super) fn read_from(&self, now: u64) -> u64 {
         self.payments_from.min(now)
@@ -187,12 +187,12 @@ mod tests {
     }
 
     /// What is sent in this minute, as `+` what begins and `-` what is over.
-    fn told(attention: &Attention, on: &[Trigger], told: &mut Told) -> Vec<String> {
-        let news = attention.news(on, &told.causes);
+    fn sent(attention: &Attention, on: &[Trigger], sent: &mut Sent) -> Vec<String> {
+        let news = attention.news(on, &sent.causes);
         let detail = |id: &String| id.rsplit('/').next().unwrap().to_owned();
         let begun = news.begun.keys().map(|id| format!("+{}", detail(id)));
         let said = begun.chain(news.over.keys().map(|id| format!("-{}", detail(id)))).collect();
-        told.take(news);
+        sent.take(news);
         said
     }
 
@@ -215,33 +215,33 @@ mod tests {
             (48, &["a"], &[]),
             (49, &["a"], &["+a"]),
         ];
-        let (mut attention, mut target) = (Attention::default(), Told::default());
+        let (mut attention, mut target) = (Attention::default(), Sent::default());
         for (minute, lost, said) in rows {
             attention.observe(relay, causes(relay, lost), at(*minute));
-            assert_eq!(told(&attention, &[relay], &mut target), *said, "minute {minute}");
-            assert_eq!(told(&attention, &[relay], &mut target), [""; 0], "minute {minute}, once more");
+            assert_eq!(sent(&attention, &[relay], &mut target), *said, "minute {minute}");
+            assert_eq!(sent(&attention, &[relay], &mut target), [""; 0], "minute {minute}, once more");
         }
-        assert_eq!(told(&attention, &[Trigger::Backup], &mut Told::default()), [""; 0], "it is told of something else");
+        assert_eq!(sent(&attention, &[Trigger::Backup], &mut Sent::default()), [""; 0], "it has another trigger");
     }
 
     #[test]
     fn after_a_restart_nothing_is_repeated_and_no_end_is_lost() {
         let relay = Trigger::Relay;
         let mut before = Attention::default();
-        let mut target = Told::default();
+        let mut target = Sent::default();
         for minute in [0, 10] {
             before.observe(relay, causes(relay, &["a", "b"]), at(minute));
         }
-        assert_eq!(told(&before, &[relay], &mut target), ["+a", "+b"]);
+        assert_eq!(sent(&before, &[relay], &mut target), ["+a", "+b"]);
         let stored = serde_json::to_string(&target).unwrap();
 
-        let (mut after, mut target) = (Attention::default(), serde_json::from_str::<Told>(&stored).unwrap());
+        let (mut after, mut target) = (Attention::default(), serde_json::from_str::<Sent>(&stored).unwrap());
         after.restore(&target.causes, at(0));
-        assert_eq!(told(&after, &[relay], &mut target), [""; 0], "nothing is known yet");
+        assert_eq!(sent(&after, &[relay], &mut target), [""; 0], "nothing is known yet");
         let rows: &[(u64, &[&str])] = &[(0, &[]), (9, &[]), (10, &["-b"]), (60, &[])];
         for (minute, said) in rows {
             after.observe(relay, causes(relay, &["a"]), at(*minute));
-            assert_eq!(told(&after, &[relay], &mut target), *said, "minute {minute}");
+            assert_eq!(sent(&after, &[relay], &mut target), *said, "minute {minute}");
         }
         target.keep_only(&[Trigger::Webhook]);
         assert!(target.causes.is_empty());
@@ -250,12 +250,12 @@ mod tests {
     #[test]
     fn a_target_that_could_not_be_reached_learns_what_is_true_now() {
         let approval = Trigger::Approval;
-        let (mut attention, mut told_before, mut unreached) = (Attention::default(), Told::default(), Told::default());
+        let (mut attention, mut sent_before, mut unreached) = (Attention::default(), Sent::default(), Sent::default());
         attention.observe(approval, causes(approval, &["a"]), at(0));
-        assert_eq!(told(&attention, &[approval], &mut told_before), ["+a"]);
+        assert_eq!(sent(&attention, &[approval], &mut sent_before), ["+a"]);
         attention.observe(approval, causes(approval, &["b"]), at(1));
-        assert_eq!(told(&attention, &[approval], &mut told_before), ["+b", "-a"]);
-        assert_eq!(told(&attention, &[approval], &mut unreached), ["+b"]);
+        assert_eq!(sent(&attention, &[approval], &mut sent_before), ["+b", "-a"]);
+        assert_eq!(sent(&attention, &[approval], &mut unreached), ["+b"]);
     }
 
     #[test]
@@ -275,20 +275,20 @@ mod tests {
     fn payments_are_told_once_also_when_the_clock_is_set() {
         let pay = |n: u64, settled: u64| (n.to_string(), settled);
         let (minute, start) = (60_000, 1_800_000_000_000);
-        let mut told = Told { payments_from: start, ..Told::default() };
-        assert_eq!(told.read_from(start + minute), start);
-        told.take_payments(vec![pay(1, start + 1)], start + minute);
-        assert_eq!(told.read_from(start + minute), start + minute - OVERLAP);
-        assert!(told.payments.contains_key("1"), "it is read again");
-        told.take_payments(Vec::new(), start + 7 * minute);
-        assert!(told.payments.is_empty() && told.read_from(start + 7 * minute) > start + 1, "and no longer");
+        let mut sent = Sent { payments_from: start, ..Sent::default() };
+        assert_eq!(sent.read_from(start + minute), start);
+        sent.take_payments(vec![pay(1, start + 1)], start + minute);
+        assert_eq!(sent.read_from(start + minute), start + minute - OVERLAP);
+        assert!(sent.payments.contains_key("1"), "it is read again");
+        sent.take_payments(Vec::new(), start + 7 * minute);
+        assert!(sent.payments.is_empty() && sent.read_from(start + 7 * minute) > start + 1, "and no longer");
         // Set back by an hour, and forward again.
-        assert_eq!(told.read_from(start - 60 * minute), start - 60 * minute);
-        told.take_payments(vec![pay(2, start - 59 * minute)], start - 58 * minute);
-        assert!(told.read_from(start) < start - 59 * minute && told.payments.contains_key("2"));
+        assert_eq!(sent.read_from(start - 60 * minute), start - 60 * minute);
+        sent.take_payments(vec![pay(2, start - 59 * minute)], start - 58 * minute);
+        assert!(sent.read_from(start) < start - 59 * minute && sent.payments.contains_key("2"));
         // So many that they are no news.
         let many = (0..).map(|n| pay(n, start)).take(MAX_CAUSES).collect();
-        told.take_payments(many, start + minute);
-        assert_eq!((told.read_from(start + minute), told.payments.len()), (start + minute, 0));
+        sent.take_payments(many, start + minute);
+        assert_eq!((sent.read_from(start + minute), sent.payments.len()), (start + minute, 0));
     }
 }

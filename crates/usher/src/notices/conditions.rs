@@ -1,4 +1,4 @@
-//! What there is to tell: reads the state of the service's parts.
+//! What there is to report: reads the state of the service's parts.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! The texts of notices.
 
-use chrono::DateTime;
+use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use usher_engine::UnixMillis;
@@ -67,8 +67,9 @@ impl Message {
     }
 
     /// A message that says that messages arrive.
-    pub(super) fn test(service: &str, console: Option<&str>) -> Self {
-        let text = "This is a test. Notices of this service arrive here.".to_owned();
+    pub(super) fn test(service: &str, console: Option<&str>, now: UnixMillis) -> Self {
+        let sent = date_time(now.secs()).format("%H:%M:%S UTC");
+        let text = format!("This is a test, sent at {sent}. Notices of this service arrive here.");
         Self::new(Urgency::Normal, format!("{service}: test"), text, console, Vec::new())
     }
 
@@ -90,8 +91,12 @@ impl Message {
 }
 
 fn time(secs: u64) -> String {
+    date_time(secs).format("%-d %b %Y %H:%M UTC").to_string()
+}
+
+fn date_time(secs: u64) -> DateTime<Utc> {
     let time = i64::try_from(secs).ok().and_then(|secs| DateTime::from_timestamp(secs, 0));
-    time.unwrap_or_default().format("%-d %b %Y %H:%M UTC").to_string()
+    time.unwrap_or_default()
 }
 
 #[cfg(test)]

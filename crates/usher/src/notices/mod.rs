@@ -1,6 +1,6 @@
 //! Notices to the operator (docs/notices.md): what needs attention, sent to where they look.
 //!
-//! [`conditions`] reads what there is, [`attention`] decides what to tell whom, [`message`] writes it, [`target`] sends
+//! [`conditions`] reads what there is, [`attention`] decides what to send to whom, [`message`] writes it, [`target`] sends
 //! it. One task does all of this, in the instance that is active; what was sent to each target is in one setting of the
 //! store. A target that fails is tried again after growing pauses.
 
@@ -24,7 +24,7 @@ use usher_instance::LeaseGate;
 use usher_protocol::Keys;
 use usher_relays::{Origin, RelayAddress};
 
-use self::attention::{Attention, Causes, MAX_CAUSES, Told};
+use self::attention::{Attention, Causes, MAX_CAUSES, Sent};
 use self::conditions::Conditions;
 use self::message::Message;
 use self::target::{Sender, Target};
@@ -60,7 +60,7 @@ pub(crate) struct Notices {
     triggers: BTreeSet<Trigger>,
     attention: Attention,
     /// What is stored.
-    stored: BTreeMap<String, Told>,
+    stored: BTreeMap<String, Sent>,
     service: String,
     console: Option<String>,
     gate: LeaseGate,
@@ -72,7 +72,7 @@ struct Receiver {
     name: String,
     target: Target,
     on: Vec<Trigger>,
-    told: Told,
+    sent: Sent,
     failures: u32,
     /// When it is tried again, on the monotonic clock.
     paused_until: Duration,
@@ -104,14 +104,14 @@ impl Notices {
         let (mut attention, mut targets) = (Attention::default(), Vec::new());
         for target in configured.targets() {
             let id = target.id();
-            let mut told = stored.get(&id).cloned().unwrap_or(Told { payments_from: now.0, ..Told::default() });
-            told.keep_only(&target.on);
-            attention.restore(&told.causes, monotonic);
+            let mut sent = stored.get(&id).cloned().unwrap_or(Sent { payments_from: now.0, ..Sent::default() });
+            sent.keep_only(&target.on);
+            attention.restore(&sent.causes, monotonic);
             targets.push(Receiver {
                 name: target.address.to_string(),
                 target: Target::new(&target.address, sender.clone())?,
                 on: target.on.clone(),
-                told,
+                sent,
                 failures: 0,
                 paused_until: Duration::ZERO,
                 id,
@@ -133,7 +133,7 @@ impl Notices {
                     () = self.look(round) => {}
                     () = stop.cancelled() => return,
                 }
-                self.tell(&stop).await;
+                self.send(&stop).await;
             }
             tokio::select! {
                 () = clock.sleep(INTERVAL) => {}
@@ -154,25 +154,25 @@ impl Notices {
     }
 
     /// Sends each target what it has no notice of yet, all at the same time, and stores what was sent.
-    async fn tell(&mut self, stop: &CancellationToken) {
+    async fn send(&mut self, stop: &CancellationToken) {
         let Self { conditions, targets, attention, service, console, .. } = self;
-        let told = targets.iter_mut().map(|target| target.tell(conditions, attention, service, console.as_deref()));
+        let sent = targets.iter_mut().map(|target| target.send(conditions, attention, service, console.as_deref()));
         let stopped = async {
             stop.cancelled().await;
             tokio::time::sleep(STOPPING).await;
         };
         tokio::select! {
-            _ = join_all(told) => {}
+            _ = join_all(sent) => {}
             () = stopped => {}
         }
-        let now: BTreeMap<String, Told> =
-            self.targets.iter().map(|target| (target.id.clone(), target.told.clone())).collect();
+        let now: BTreeMap<String, Sent> =
+            self.targets.iter().map(|target| (target.id.clone(), target.sent.clone())).collect();
         if !is_worth_storing(&self.stored, &now) {
             return;
         }
         let result = match serde_json::to_string(&now) {
             Ok(text) => self.conditions.parts.store.set_setting(SETTING, Some(&text)).await,
-            Err(_) => Err(StoreError::Unexpected("what was told cannot be written")),
+            Err(_) => Err(StoreError::Unexpected("what was sent cannot be written")),
         };
         match result {
             Ok(()) => self.stored = now,
@@ -182,13 +182,13 @@ impl Notices {
 }
 
 impl Receiver {
-    async fn tell(&mut self, conditions: &Conditions, attention: &Attention, service: &str, console: Option<&str>) {
+    async fn send(&mut self, conditions: &Conditions, attention: &Attention, service: &str, console: Option<&str>) {
         let clock = &conditions.clock;
         if clock.monotonic() < self.paused_until {
             return;
         }
         let now = clock.now();
-        let mut news = attention.news(&self.on, &self.told.causes);
+        let mut news = attention.news(&self.on, &self.sent.causes);
         let payments = self.payments(conditions, now).await;
         let payments = payments.map(|(payments, causes)| {
             news.happened = causes;
@@ -203,10 +203,10 @@ impl Receiver {
             if std::mem::take(&mut self.failures) > 0 {
                 tracing::info!(target = self.name, "notices can be sent again");
             }
-            self.told.take(news);
+            self.sent.take(news);
         }
         if let Some(payments) = payments {
-            self.told.take_payments(payments, now.0);
+            self.sent.take_payments(payments, now.0);
         }
     }
 
@@ -214,10 +214,10 @@ impl Receiver {
     async fn payments(&self, conditions: &Conditions, now: UnixMillis) -> Option<(Vec<(String, u64)>, Causes)> {
         let limit_of = |on: &Trigger| if let Trigger::PaymentAbove(limit) = on { Some(*limit) } else { None };
         let limit = self.on.iter().filter_map(limit_of).min()?;
-        let from = UnixMillis(self.told.read_from(now.0));
-        let most = MAX_CAUSES + self.told.payments.len();
+        let from = UnixMillis(self.sent.read_from(now.0));
+        let most = MAX_CAUSES + self.sent.payments.len();
         let found = conditions.payments(limit, from, most).await.ok()?;
-        let new = found.iter().filter(|payment| !self.told.payments.contains_key(&payment.stream_id.to_string()));
+        let new = found.iter().filter(|payment| !self.sent.payments.contains_key(&payment.stream_id.to_string()));
         Some(
             new.map(|found| {
                 let (id, cause) = conditions::payment(limit, found);
@@ -251,8 +251,8 @@ pub(crate) async fn test(
     }
     let sender = Sender { keys: keys(config)?, relays: Arc::new(move || relays.clone()), gate: LeaseGate::default() };
     let (service, console) = names(config);
-    let message = Message::test(&service, console.as_deref());
     let now = SystemClock.now();
+    let message = Message::test(&service, console.as_deref(), now);
     let sendable = targets.iter().map(|target| Ok((target, Target::new(&target.address, sender.clone())?)));
     let sendable = sendable.collect::<Result<Vec<_>, Failure>>()?;
     Ok(join_all(
@@ -276,7 +276,7 @@ fn keys(config: &Config) -> Result<Keys, Failure> {
 }
 
 /// What was sent to each target. An unreadable record is ignored: then everything is sent once more.
-async fn read(store: &dyn usher_store::Database) -> Result<BTreeMap<String, Told>, Failure> {
+async fn read(store: &dyn usher_store::Database) -> Result<BTreeMap<String, Sent>, Failure> {
     let text = match store.setting(SETTING).await {
         Err(StoreError::Unreadable(_)) => None,
         text => text?,
@@ -285,12 +285,12 @@ async fn read(store: &dyn usher_store::Database) -> Result<BTreeMap<String, Told
 }
 
 /// Whether something was sent, or payments have long been read without news.
-fn is_worth_storing(stored: &BTreeMap<String, Told>, now: &BTreeMap<String, Told>) -> bool {
-    let is_known = |(id, told): (&String, &Told)| {
+fn is_worth_storing(stored: &BTreeMap<String, Sent>, now: &BTreeMap<String, Sent>) -> bool {
+    let is_known = |(id, sent): (&String, &Sent)| {
         stored.get(id).is_some_and(|stored| {
-            stored.causes == told.causes
-                && told.payments.keys().all(|payment| stored.payments.contains_key(payment))
-                && told.payments_from.abs_diff(stored.payments_from) < PAYMENTS_STORED_EVERY
+            stored.causes == sent.causes
+                && sent.payments.keys().all(|payment| stored.payments.contains_key(payment))
+                && sent.payments_from.abs_diff(stored.payments_from) < PAYMENTS_STORED_EVERY
         })
     };
     !now.iter().all(is_known)

@@ -22,7 +22,7 @@ use crate::service_lifecycle::{Listeners, Mode, Service, TestMode, TestRoutes};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// A server that records the bodies of what it accepts, and refuses while it is told to.
+/// A server that records the bodies of what it accepts, and refuses while it is set to.
 struct Server {
     server: WebServer,
     bodies: Arc<Mutex<Vec<String>>>,
@@ -67,7 +67,7 @@ fn configuration(text: &str, folder: &Path) -> Config {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lost_relay_a_failing_webhook_and_a_low_balance_are_told_in_their_time() {
+async fn a_lost_relay_a_failing_webhook_and_a_low_balance_are_sent_in_their_time() {
     let [first, second] = [QuirkyRelay::start(Quirks::default()).await, QuirkyRelay::start(Quirks::default()).await];
     let (first, second) = (first.unwrap(), second.unwrap());
     let account = LightningNetwork::new().open_account("shop", 4_000);

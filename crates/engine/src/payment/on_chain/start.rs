@@ -8,6 +8,7 @@ use crate::payment::Payments;
 use crate::payment::approval::UnstartedPayment;
 use crate::ports::{OnChainAmount, OnChainOrder, OnChainPrice, OnChainWish};
 use crate::request_body;
+use crate::request_body::field_reader::MAX_MILLISATS;
 use crate::request_body::{CurrencyName, Identifier, Integer, MillisatsOrAll, OneLine, RequestedCurrency};
 use crate::{Requester, StreamId};
 
@@ -48,14 +49,17 @@ impl Payments {
         let unit = currency.unwrap_or(RequestedCurrency::Millisats).unit();
         let unit = unit.ok_or_else(|| StartError::invalid("/currency", SATS_OR_MILLISATS))?;
         let amount = match amount {
-            OnChainAmount::Exactly(amount) => OnChainAmount::Exactly(amount.saturating_mul(unit)),
+            OnChainAmount::Exactly(amount) => match amount.saturating_mul(unit) {
+                millisats if millisats > MAX_MILLISATS => {
+                    return Err(StartError::invalid("/amount", "is more than all bitcoins"));
+                }
+                millisats if millisats % 1000 != 0 => {
+                    return Err(StartError::invalid("/amount", "must be a multiple of 1000: the chain has whole sats"));
+                }
+                millisats => OnChainAmount::Exactly(millisats),
+            },
             OnChainAmount::All => OnChainAmount::All,
         };
-        if let OnChainAmount::Exactly(millisats) = amount
-            && millisats % 1000 != 0
-        {
-            return Err(StartError::invalid("/amount", "must be a multiple of 1000: the chain has whole sats"));
-        }
         let wish = OnChainWish { address, amount, fee_rate };
         let OnChainPrice { amount: arrives, fee, fee_rate } = node.price_on_chain(&wish).await?;
         // Other coins may be spent in the end.
