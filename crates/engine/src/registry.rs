@@ -57,6 +57,14 @@ macro_rules! operations {
                 false $(|| <$state>::comes_early(message))+
             }
 
+            /// Its kind.
+            pub const fn kind(&self) -> OperationKind {
+                match self {
+                    $(Self::$variant(_) => OperationKind::$variant,)+
+                    $(Self::$stage(state) => state.kind(),)*
+                }
+            }
+
             fn machine(&self) -> &(dyn StateMachine + 'static) {
                 match self {
                     $(Self::$variant(state) => state,)+

@@ -5,7 +5,7 @@ use usher_protocol::PublicKey;
 
 use crate::UnixMillis;
 use crate::event_data::EventData;
-use crate::machine::{Effect, Input, OperationKind, StateMachine, StepResult, emit};
+use crate::machine::{Effect, Input, StateMachine, StepResult, emit};
 use crate::ports::CorrelationKey;
 
 /// The state of a test.
@@ -19,10 +19,6 @@ impl WebhookTest {
 }
 
 impl StateMachine for WebhookTest {
-    fn kind(&self) -> OperationKind {
-        OperationKind::WebhookTest
-    }
-
     fn step(&mut self, _: &Input, _: UnixMillis) -> StepResult {
         StepResult::Ignored
     }

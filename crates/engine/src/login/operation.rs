@@ -73,7 +73,7 @@ use super::authentication::Authentication;
 use crate::event_data::{EventData, KeyHandshakeData, LoginData};
 use crate::login::signer_request::SignerRequest;
 use crate::machine::{Effect, Input, Signal, StateMachine, StepResult};
-use crate::ports::{CorrelationKey, OperationKind, PasskeyChange, UserRelays};
+use crate::ports::{CorrelationKey, PasskeyChange, UserRelays};
 use crate::{OperationOutcome, StreamId, UnixMillis};
 
 /// Most remote signers used by one login, one after the other.
@@ -123,10 +123,6 @@ pub struct Login {
 usher_protocol::debug_shows!(Login { state });
 
 impl StateMachine for Login {
-    fn kind(&self) -> OperationKind {
-        OperationKind::Login
-    }
-
     fn is_about(&self, user: &PublicKey) -> bool {
         match self.state {
             LoginState::Approved { main_key, .. } | LoginState::Proven { main_key, .. } => main_key == *user,

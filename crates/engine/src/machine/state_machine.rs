@@ -5,16 +5,12 @@ use usher_protocol::message::{PaymentHash, WalletMessage};
 
 use super::effect::{Effect, StepResult};
 use super::input::Input;
-use super::operation_kind::OperationKind;
 use super::spending::Spending;
 use crate::ports::{CorrelationKey, CurrencyCode, PaymentRecord};
 use crate::{OperationOutcome, StreamId, UnixMillis};
 
 /// The state of an operation.
 pub trait StateMachine {
-    /// Its kind.
-    fn kind(&self) -> OperationKind;
-
     /// Takes an input.
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult;
 

@@ -48,7 +48,7 @@ use self::terms::Renewal;
 pub use self::terms::{Payer, PaymentOfLink, PaymentTerms, SubscriptionLink};
 use crate::machine::user_keys::UserKeys;
 use crate::machine::{Charge, Effect, Input, Signal, StateMachine, StepResult, lease, user_keys};
-use crate::ports::{CorrelationKey, OperationKind, PaymentRecord};
+use crate::ports::{CorrelationKey, PaymentRecord};
 use crate::price::Price;
 use crate::{OperationOutcome, UnixMillis};
 
@@ -186,14 +186,6 @@ enum Phase {
 usher_protocol::debug_shows!(Payment { amount, phase, paid });
 
 impl StateMachine for Payment {
-    fn kind(&self) -> OperationKind {
-        match self.source {
-            InvoiceSource::Own { .. } if self.of_link.is_some() => OperationKind::LinkPayment,
-            InvoiceSource::Own { .. } => OperationKind::SinglePayment,
-            InvoiceSource::Other { .. } => OperationKind::InvoicePayment,
-        }
-    }
-
     fn is_about(&self, user: &PublicKey) -> bool {
         self.user_keys.as_ref().is_some_and(|keys| keys.is_with(user))
     }

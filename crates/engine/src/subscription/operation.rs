@@ -92,10 +92,6 @@ pub struct Subscription {
 usher_protocol::debug_shows!(Subscription { state, payments_made, dates });
 
 impl StateMachine for Subscription {
-    fn kind(&self) -> OperationKind {
-        OperationKind::Subscription
-    }
-
     fn is_about(&self, user: &PublicKey) -> bool {
         self.user_keys.is_with(user)
     }

@@ -49,7 +49,7 @@ use crate::UnixMillis;
 use crate::event_data::{CashuResponseData, CashuStatusData, EventData};
 use crate::machine::ticket_call::lease;
 use crate::machine::{Effect, Input, StateMachine, StepResult, TicketCall, emit};
-use crate::ports::{AgeCheckResult, CorrelationKey, MintTerms, OperationKind, OutboxMessage, Token};
+use crate::ports::{AgeCheckResult, CorrelationKey, MintTerms, OutboxMessage, Token};
 
 /// How long an unresponsive mint is retried after the decision, while the user waits.
 const MINT_TIMEOUT: Duration = Duration::from_secs(120);
@@ -208,10 +208,6 @@ impl fmt::Debug for VerificationSession {
 }
 
 impl StateMachine for VerificationSession {
-    fn kind(&self) -> OperationKind {
-        OperationKind::VerificationSession
-    }
-
     fn is_about(&self, _user: &PublicKey) -> bool {
         false
     }

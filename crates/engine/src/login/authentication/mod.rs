@@ -36,9 +36,7 @@ use crate::event_data::{EventData, LoginData};
 use crate::login::signer_request::{SignerFault, SignerOutcome, SignerRequest};
 use crate::machine::user_keys::UserKeys;
 use crate::machine::{Effect, Input, SignerReport, SignerUpdate, StateMachine, StepResult, emit};
-use crate::ports::{
-    CorrelationKey, LoginRecord, LoginRecordStatus, OperationKind, SignerSession, SignerSessionUpdate, UserSigner,
-};
+use crate::ports::{CorrelationKey, LoginRecord, LoginRecordStatus, SignerSession, SignerSessionUpdate, UserSigner};
 
 /// Most characters of a reason in the record of a login: wallets choose it.
 const MAX_REASON_CHARS: usize = 500;
@@ -75,10 +73,6 @@ impl fmt::Debug for Authentication {
 }
 
 impl StateMachine for Authentication {
-    fn kind(&self) -> OperationKind {
-        OperationKind::Authentication
-    }
-
     fn is_about(&self, user: &PublicKey) -> bool {
         self.user_keys.is_with(user)
     }

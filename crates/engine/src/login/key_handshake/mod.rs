@@ -38,7 +38,7 @@ use usher_protocol::message::WalletMessage;
 
 use crate::event_data::{EventData, KeyHandshakeData, LoginData};
 use crate::machine::{Effect, Input, LinkedChange, Signal, StateMachine, StepResult, emit};
-use crate::ports::{CorrelationKey, OperationKind, UserRelays};
+use crate::ports::{CorrelationKey, UserRelays};
 use crate::{StreamId, UnixMillis};
 
 /// The state of a key handshake.
@@ -120,10 +120,6 @@ const MAX_RELAYS_BYTES: usize = 512;
 usher_protocol::debug_shows!(KeyHandshake { no_request });
 
 impl StateMachine for KeyHandshake {
-    fn kind(&self) -> OperationKind {
-        OperationKind::KeyHandshake
-    }
-
     fn is_about(&self, _user: &PublicKey) -> bool {
         false
     }

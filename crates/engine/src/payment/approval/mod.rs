@@ -109,6 +109,15 @@ impl HeldPayment {
         (held, vec![told])
     }
 
+    /// The kind of the held payment, which does not change when it begins.
+    pub(crate) const fn kind(&self) -> OperationKind {
+        match &self.payment {
+            UnstartedPayment::Invoice { .. } => OperationKind::OutgoingPayment,
+            UnstartedPayment::Refund(_) => OperationKind::Refund,
+            UnstartedPayment::OnChain(_) => OperationKind::OnChainPayment,
+        }
+    }
+
     pub(crate) const fn payment(&self) -> &UnstartedPayment {
         &self.payment
     }
@@ -147,11 +156,6 @@ impl HeldPayment {
 }
 
 impl StateMachine for HeldPayment {
-    /// The kind of the held payment, which does not change when it begins.
-    fn kind(&self) -> OperationKind {
-        self.payment.machine().kind()
-    }
-
     fn is_about(&self, user: &PublicKey) -> bool {
         matches!(&self.payment, UnstartedPayment::Refund(refund) if refund.is_about(user))
     }

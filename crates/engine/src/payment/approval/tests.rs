@@ -46,10 +46,14 @@ fn held(payment: UnstartedPayment) -> HeldPayment {
 
 #[test]
 fn while_it_waits_it_is_what_it_holds_to_the_budget_and_the_books_and_takes_no_input() {
-    for payment in [of_invoice(3600, None), of_refund(after(7 * DAY)), on_chain()] {
+    for (payment, kind) in [
+        (of_invoice(3600, None), OperationKind::OutgoingPayment),
+        (of_refund(after(7 * DAY)), OperationKind::Refund),
+        (on_chain(), OperationKind::OnChainPayment),
+    ] {
         let mut held = held(payment.clone());
         let machine = payment.machine();
-        assert_eq!((held.kind(), held.correlations()), (machine.kind(), machine.correlations()));
+        assert_eq!((held.kind(), held.correlations()), (kind, machine.correlations()));
         let spending = Spending { amount: 5_000, fees_allowed: 250, fees_paid: None, until: None };
         assert_eq!((held.spending(), held.payment_record()), (Some(spending), machine.payment_record()));
         assert_eq!(held.payment_record().unwrap().status, PaymentRecordStatus::Open);

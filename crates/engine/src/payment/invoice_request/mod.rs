@@ -21,7 +21,7 @@ use crate::UnixMillis;
 use crate::event_data::{EventData, InvoiceData, PaymentData};
 use crate::machine::user_keys::UserKeys;
 use crate::machine::{Effect, Input, StateMachine, StepResult, emit};
-use crate::ports::{CorrelationKey, OperationKind};
+use crate::ports::CorrelationKey;
 use crate::price::Price;
 use crate::request_body;
 use crate::request_body::{CurrencyName, Description, Identifier, Key, Millisats, Subkeys, UnixSeconds};
@@ -82,10 +82,6 @@ pub struct InvoiceRequest {
 usher_protocol::debug_shows!(InvoiceRequest { amount });
 
 impl StateMachine for InvoiceRequest {
-    fn kind(&self) -> OperationKind {
-        OperationKind::InvoiceRequest
-    }
-
     fn is_about(&self, user: &PublicKey) -> bool {
         self.user_keys.is_with(user)
     }

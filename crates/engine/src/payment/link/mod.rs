@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
 
 use crate::machine::{Effect, Input, Signal, StateMachine, StepResult};
-use crate::ports::{CorrelationKey, CurrencyCode, OperationKind};
+use crate::ports::{CorrelationKey, CurrencyCode};
 use crate::{StreamId, UnixMillis};
 
 /// How long a link is kept after its end: an invoice issued before can be paid while its payment is watched, at most 30
@@ -127,10 +127,6 @@ impl fmt::Debug for PaymentLink {
 }
 
 impl StateMachine for PaymentLink {
-    fn kind(&self) -> OperationKind {
-        OperationKind::PaymentLink
-    }
-
     fn is_about(&self, _user: &PublicKey) -> bool {
         false
     }

@@ -28,7 +28,7 @@ use crate::UnixMillis;
 use crate::event_data::{EventData, PaymentData};
 use crate::machine::{BUDGET_WINDOW, Effect, Input, LightningRequest, Spending, StateMachine, StepResult, emit, lease};
 use crate::ports::{
-    CorrelationKey, NodeError, OnChainOrder, OnChainState, OnChainStatus, OperationKind, PaymentKind, PaymentRecord,
+    CorrelationKey, NodeError, OnChainOrder, OnChainState, OnChainStatus, PaymentKind, PaymentRecord,
     PaymentRecordStatus,
 };
 
@@ -79,10 +79,6 @@ struct Transaction {
 usher_protocol::debug_shows!(OnChainPayment { amount, phase });
 
 impl StateMachine for OnChainPayment {
-    fn kind(&self) -> OperationKind {
-        OperationKind::OnChainPayment
-    }
-
     fn is_about(&self, _user: &PublicKey) -> bool {
         false
     }

@@ -49,7 +49,7 @@ use usher_protocol::bolt11::Invoice;
 use crate::UnixMillis;
 use crate::event_data::{EventData, PaymentData};
 use crate::machine::{BUDGET_WINDOW, Effect, Input, LightningRequest, Spending, StateMachine, StepResult, emit, lease};
-use crate::ports::{CorrelationKey, LightningError, OperationKind, PaymentRecord, SignedPayment};
+use crate::ports::{CorrelationKey, LightningError, PaymentRecord, SignedPayment};
 
 /// The longest pause before the next wait for a connection. Most of the time passes in the adapter's own wait.
 const MAX_PAUSE: Duration = Duration::from_secs(2);
@@ -160,10 +160,6 @@ impl Attempt {
 }
 
 impl StateMachine for OutgoingPayment {
-    fn kind(&self) -> OperationKind {
-        OperationKind::OutgoingPayment
-    }
-
     fn is_about(&self, _user: &PublicKey) -> bool {
         false
     }

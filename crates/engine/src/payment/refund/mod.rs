@@ -31,7 +31,7 @@ use crate::machine::user_keys::UserKeys;
 use crate::machine::{Effect, Input, Signal, Spending, StateMachine, StepResult, emit, user_keys};
 use crate::payment::operation::Payer;
 use crate::payment::outgoing::OutgoingPayment;
-use crate::ports::{CompletedPayment, CorrelationKey, OperationKind, PaymentKind, PaymentRecord, PaymentRecordStatus};
+use crate::ports::{CompletedPayment, CorrelationKey, PaymentKind, PaymentRecord, PaymentRecordStatus};
 use crate::{StreamId, UnixMillis};
 
 /// How long after the payer has named an invoice attempts to pay it begin.
@@ -124,10 +124,6 @@ pub enum RefundProgress {
 usher_protocol::debug_shows!(Refund { refund_of, amount });
 
 impl StateMachine for Refund {
-    fn kind(&self) -> OperationKind {
-        OperationKind::Refund
-    }
-
     fn is_about(&self, user: &PublicKey) -> bool {
         self.user_keys.as_ref().is_some_and(|keys| keys.is_with(user))
     }

@@ -124,10 +124,6 @@ pub struct RecurringRequest {
 usher_protocol::debug_shows!(RecurringRequest { amount });
 
 impl StateMachine for RecurringRequest {
-    fn kind(&self) -> OperationKind {
-        OperationKind::RecurringRequest
-    }
-
     fn is_about(&self, user: &PublicKey) -> bool {
         self.user_keys.is_with(user)
     }

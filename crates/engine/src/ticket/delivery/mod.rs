@@ -54,9 +54,7 @@ use crate::event_data::{CashuResponseData, CashuStatusData, EventData};
 use crate::machine::ticket_call::{lease, retry_at};
 use crate::machine::user_keys::UserKeys;
 use crate::machine::{Effect, Input, StateMachine, StepResult, TicketCall, TicketReply, emit};
-use crate::ports::{
-    CorrelationKey, MintAuthToken, OperationKind, ReceiveTerms, TicketError, Token, TokenInfo, TokenState,
-};
+use crate::ports::{CorrelationKey, MintAuthToken, ReceiveTerms, TicketError, Token, TokenInfo, TokenState};
 use crate::request_body;
 use crate::request_body::{Aliased, CashuToken, Identifier, Key, RecipientKey, Subkeys};
 
@@ -144,10 +142,6 @@ enum Check {
 usher_protocol::debug_shows!(TicketDelivery { mint_url, unit, amount });
 
 impl StateMachine for TicketDelivery {
-    fn kind(&self) -> OperationKind {
-        OperationKind::TicketDelivery
-    }
-
     fn is_about(&self, user: &PublicKey) -> bool {
         self.user_keys.is_with(user)
     }

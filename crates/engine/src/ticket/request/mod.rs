@@ -43,7 +43,7 @@ use crate::event_data::{CashuResponseData, CashuStatusData, EventData};
 use crate::machine::ticket_call::{lease, retry_at};
 use crate::machine::user_keys::UserKeys;
 use crate::machine::{Effect, Input, StateMachine, StepResult, TicketCall, TicketReply, VerifiedToken, emit};
-use crate::ports::{CorrelationKey, MintAuthToken, OperationKind, ReceiveTerms, TicketError, Token, TokenFault};
+use crate::ports::{CorrelationKey, MintAuthToken, ReceiveTerms, TicketError, Token, TokenFault};
 use crate::request_body;
 use crate::request_body::{
     Aliased, Flag, Identifier, Key, MintAuth, MintUrl, OrDefault, RecipientKey, StaticAuthToken, Subkeys, TicketAmount,
@@ -130,10 +130,6 @@ enum Phase {
 usher_protocol::debug_shows!(TicketRequest { mint_url, unit, amount });
 
 impl StateMachine for TicketRequest {
-    fn kind(&self) -> OperationKind {
-        OperationKind::TicketRequest
-    }
-
     fn is_about(&self, user: &PublicKey) -> bool {
         self.user_keys.is_with(user)
     }
