@@ -13,6 +13,7 @@ mod copy_mark;
 mod damaged_row;
 mod damaged_rows;
 mod engine;
+mod inspection;
 mod metrics;
 mod panic_signal;
 mod postgres;
@@ -25,6 +26,7 @@ pub use copy::{CopiedTable, CopyError, CopyOutcome, CopyPart, CopySource, CopyTa
 pub use copy_mark::{CopyMark, CopyState};
 pub use damaged_row::{DamagedRow, StateCheck};
 pub use engine::{Database, SqlStore};
+pub use inspection::Inspection;
 pub use metrics::{HistogramValues, StoreMetrics};
 pub use postgres::{
     Acquired, HeldLease, Lease, LeaseHolder, LeaseRequest, PostgresFailure, PostgresInspection, PostgresOpenError,

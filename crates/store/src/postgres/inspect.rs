@@ -1,10 +1,6 @@
 //! Inspects a database without changing it, even while instances use it: for `usher doctor`.
 
-use async_trait::async_trait;
 use futures_util::TryStreamExt as _;
-use usher_engine::ports::{
-    AuditBounds, AuditEntry, AuditReader, DeliveryCounts, OperationKind, SettingStore, State, StoreError, TicketBalance,
-};
 
 use super::failure::PostgresFailure;
 use super::open_error::PostgresOpenError;
@@ -14,8 +10,9 @@ use super::session::Session;
 use crate::copy_mark::CopyMark;
 use crate::damaged_row::{DamagedRow, StateCheck};
 use crate::damaged_rows::{self, Found};
-use crate::records::{audit_log, deliveries, operations, settings, tickets};
-use crate::statement::params;
+use crate::records::settings;
+use crate::row::Answer;
+use crate::statement::Query;
 
 /// Reading every row of a large table may take long.
 const SETTINGS: &str = "SET default_transaction_read_only = on; SET statement_timeout = 0; SET enable_seqscan = on";
@@ -26,7 +23,7 @@ const MAX_PROBLEMS: usize = 20;
 /// A PostgreSQL database opened only for reading.
 pub struct PostgresInspection {
     session: Session,
-    version: u32,
+    pub(crate) version: u32,
 }
 
 impl PostgresInspection {
@@ -73,32 +70,8 @@ impl PostgresInspection {
         damaged_rows(&self.session, MAX_PROBLEMS, readable).await
     }
 
-    /// The ticket wallet's balances, by mint and unit; none for an older schema.
-    ///
-    /// # Errors
-    /// When the table cannot be read.
-    pub async fn ticket_balances(&self) -> Result<Vec<TicketBalance>, PostgresFailure> {
-        if self.version < schema::known_version() {
-            return Ok(Vec::new());
-        }
-        Ok(tickets::balances(&self.session.one(&tickets::read_balances()).await?))
-    }
-
-    /// The states of the open operations of a kind, without damaged rows.
-    ///
-    /// # Errors
-    /// When the table cannot be read.
-    pub async fn open_operations(&self, kind: OperationKind) -> Result<Vec<State>, PostgresFailure> {
-        let found = self.session.one(&operations::OPEN_OF_KIND.with(params![kind.code()])).await?;
-        Ok(found.rows.iter().filter_map(|row| row.string(0).ok().map(State)).collect())
-    }
-
-    /// The numbers of pending and given-up webhook deliveries.
-    ///
-    /// # Errors
-    /// When the table cannot be read.
-    pub async fn deliveries(&self) -> Result<DeliveryCounts, PostgresFailure> {
-        Ok(self.session.one(&deliveries::count()).await?.first(deliveries::counts)?.unwrap_or_default())
+    pub(crate) async fn run(&self, query: &Query) -> Result<Answer, PostgresFailure> {
+        self.session.one(query).await
     }
 }
 
@@ -134,28 +107,3 @@ pub(super) async fn damaged_rows(
     }
     Ok(found.result())
 }
-
-#[async_trait]
-impl AuditReader for PostgresInspection {
-    async fn audit_entries(&self, after: u64, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
-        Ok(audit_log::entries(&self.session.one(&audit_log::read_entries(after, limit)).await?))
-    }
-
-    async fn audit_bounds(&self) -> Result<AuditBounds, StoreError> {
-        Ok(audit_log::bounds(&self.session.one(&audit_log::read_bounds()).await?))
-    }
-}
-
-/// Read-only.
-#[async_trait]
-impl SettingStore for PostgresInspection {
-    async fn setting(&self, name: &str) -> Result<Option<String>, StoreError> {
-        Ok(self.session.one(&settings::get(name)).await?.first(|row| row.string(0))?)
-    }
-
-    async fn set_setting(&self, _name: &str, _value: Option<&str>) -> Result<(), StoreError> {
-        Ok(())
-    }
-}
-
-usher_protocol::debug_shows!(PostgresInspection { version });

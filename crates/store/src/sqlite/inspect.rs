@@ -6,12 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
-use usher_engine::ports::{
-    AuditBounds, AuditEntry, AuditReader, DeliveryCounts, OperationKind, SettingStore, State, StoreError, TicketBalance,
-};
+use usher_engine::ports::{State, TicketBalance};
 
 use super::failure::{During as _, SqliteFailure};
 use super::open_error::OpenError;
@@ -20,9 +17,9 @@ use super::{execute, file};
 use crate::copy_mark::CopyMark;
 use crate::damaged_row::DamagedRow;
 use crate::damaged_rows::{self, Found};
-use crate::records::{audit_log, deliveries, operations, settings, tickets};
+use crate::records::tickets;
 use crate::row::Answer;
-use crate::statement::{Query, params};
+use crate::statement::Query;
 
 /// How long a read waits for another process's lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
@@ -33,7 +30,7 @@ const MAX_PROBLEMS: usize = 20;
 /// A database opened read-only. Neither the file nor its lock is changed, so a service can start meanwhile.
 pub struct DatabaseInspection {
     connection: Mutex<Connection>,
-    version: u32,
+    pub(crate) version: u32,
 }
 
 /// The result of a check of the whole file.
@@ -144,27 +141,10 @@ impl DatabaseInspection {
         if self.version < schema::known_version() {
             return Ok(Vec::new());
         }
-        Ok(tickets::balances(&self.read(&tickets::read_balances())?))
+        Ok(tickets::balances(&self.run(&tickets::read_balances())?))
     }
 
-    /// The states of the open operations of a kind, without damaged rows.
-    ///
-    /// # Errors
-    /// When the table cannot be read.
-    pub fn open_operations(&self, kind: OperationKind) -> Result<Vec<State>, SqliteFailure> {
-        let found = self.read(&operations::OPEN_OF_KIND.with(params![kind.code()]))?;
-        Ok(found.rows.iter().filter_map(|row| row.string(0).ok().map(State)).collect())
-    }
-
-    /// The numbers of pending and given-up webhook deliveries.
-    ///
-    /// # Errors
-    /// When the table cannot be read.
-    pub fn deliveries(&self) -> Result<DeliveryCounts, SqliteFailure> {
-        Ok(self.read(&deliveries::count())?.first(deliveries::counts)?.unwrap_or_default())
-    }
-
-    fn read(&self, query: &Query) -> Result<Answer, SqliteFailure> {
+    pub(crate) fn run(&self, query: &Query) -> Result<Answer, SqliteFailure> {
         execute::run(&self.connection.lock(), query)
     }
 }
@@ -190,29 +170,6 @@ pub(super) fn damaged_rows(
         Ok(true)
     })?;
     Ok(found.result())
-}
-
-#[async_trait]
-impl AuditReader for DatabaseInspection {
-    async fn audit_entries(&self, after: u64, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
-        Ok(audit_log::entries(&self.read(&audit_log::read_entries(after, limit))?))
-    }
-
-    async fn audit_bounds(&self) -> Result<AuditBounds, StoreError> {
-        Ok(audit_log::bounds(&self.read(&audit_log::read_bounds())?))
-    }
-}
-
-/// Read-only.
-#[async_trait]
-impl SettingStore for DatabaseInspection {
-    async fn setting(&self, name: &str) -> Result<Option<String>, StoreError> {
-        Ok(self.read(&settings::get(name))?.first(|row| row.string(0))?)
-    }
-
-    async fn set_setting(&self, _name: &str, _value: Option<&str>) -> Result<(), StoreError> {
-        Ok(())
-    }
 }
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
@@ -243,14 +200,14 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-usher_protocol::debug_shows!(DatabaseInspection { version });
-
 #[cfg(test)]
 mod tests {
     use usher_engine::StreamId;
+    use usher_engine::ports::{DeliveryCounts, SettingStore as _};
 
     use super::super::{SqliteOptions, SqliteStore};
     use super::*;
+    use crate::Inspection as _;
 
     fn files(folder: &Path) -> Vec<std::ffi::OsString> {
         let mut names: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -282,7 +239,7 @@ mod tests {
         let (version, known) = inspection.schema_version();
         assert!(version == known && known > 0);
         assert_eq!(inspection.damaged_rows(|_| true).unwrap(), (0, Vec::new()));
-        assert_eq!(inspection.deliveries().unwrap(), DeliveryCounts { pending: 0, failed: 0 });
+        assert_eq!(inspection.deliveries().await.unwrap(), DeliveryCounts { pending: 0, failed: 0 });
         drop(inspection);
         assert_eq!(files(folder.path()), before, "nothing is left behind");
         // A service can start while it is open.

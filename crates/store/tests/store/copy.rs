@@ -18,8 +18,8 @@ use usher_store::conformance::{
     proof_id, public_key, refused, step, ticket_job, ticket_step, user_relays, user_signer,
 };
 use usher_store::{
-    CopiedTable, CopyError, CopyOutcome, CopySource, CopyState, CopyTarget, Lease, OpenError, PostgresInspection,
-    PostgresOpenError, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore, copy,
+    CopiedTable, CopyError, CopyOutcome, CopySource, CopyState, CopyTarget, Inspection as _, Lease, OpenError,
+    PostgresInspection, PostgresOpenError, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore, copy,
 };
 
 use crate::postgres;

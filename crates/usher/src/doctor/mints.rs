@@ -11,9 +11,9 @@ use url::Url;
 use usher_engine::operations::Operation;
 use usher_engine::ports::OperationKind;
 use usher_protocol::mint_url;
+use usher_store::Inspection;
 
 use super::finding::Finding;
-use super::read_only_database::Inspection;
 use crate::config::Config;
 
 const CHECK: &str = "mints";
@@ -41,7 +41,7 @@ struct Uses {
 }
 
 /// Queries the public information of each mint (NUT-06).
-pub(super) async fn check(config: &Config, database: Option<&Inspection>, findings: &mut Vec<Finding>) {
+pub(super) async fn check(config: &Config, database: Option<&dyn Inspection>, findings: &mut Vec<Finding>) {
     let mints = mints(config, database).await;
     if mints.is_empty() {
         findings.push(Finding::ok(CHECK, "none is in use"));
@@ -60,7 +60,7 @@ pub(super) async fn check(config: &Config, database: Option<&Inspection>, findin
 }
 
 /// The mints in use, by address; the one for proofs of age first.
-async fn mints(config: &Config, database: Option<&Inspection>) -> Vec<(String, Uses)> {
+async fn mints(config: &Config, database: Option<&dyn Inspection>) -> Vec<(String, Uses)> {
     let mut mints: BTreeMap<String, Uses> = BTreeMap::new();
     let of_proofs = config.verification.mint_url.as_ref().map(|mint| mint.url().as_str());
     if let Some(mint) = of_proofs.and_then(mint_url::normalize) {
@@ -68,7 +68,8 @@ async fn mints(config: &Config, database: Option<&Inspection>) -> Vec<(String, U
     }
     let (balances, open) = match database {
         Some(database) => {
-            (database.ticket_balances().await, database.open_operations(OperationKind::TicketDelivery).await)
+            let open = database.open_operations(OperationKind::TicketDelivery).await;
+            (database.ticket_balances().await.unwrap_or_default(), open.unwrap_or_default())
         }
         None => Default::default(),
     };

@@ -14,7 +14,6 @@ mod mints;
 mod open_files;
 mod pages;
 mod rates;
-mod read_only_database;
 mod relays;
 mod service;
 mod verification;
@@ -24,9 +23,9 @@ use std::path::{Path, PathBuf};
 
 use usher_engine::ports::{Clock as _, SystemClock};
 use usher_relays::{RelayAddress, ServiceRelays};
+use usher_store::Inspection;
 
 use self::finding::{Finding, State};
-use self::read_only_database::Inspection;
 use self::service::Service;
 use crate::cli::DoctorCommand;
 use crate::command::environment::{load_in_time, source};
@@ -90,7 +89,7 @@ async fn examine(config: &Config, source: &Source, findings: &mut Vec<Finding>) 
         }
         Ok(Some(shared)) => {
             let found = database::shared(&shared, findings).await;
-            found.map(Inspection::Postgres)
+            found.map(|database| Box::new(database) as Box<dyn Inspection>)
         }
         Err(failure) => {
             findings.push(database::misconfigured(&failure));
@@ -105,7 +104,7 @@ async fn examine(config: &Config, source: &Source, findings: &mut Vec<Finding>) 
     // The running service knows its relays: they can be changed at run time, and `usher dev` has its own.
     let addresses = match &asked {
         Some(asked) => asked.keys().filter_map(|address| RelayAddress::parse(address).ok()).collect(),
-        None => relays_of_service(config, database.as_ref()).await,
+        None => relays_of_service(config, database.as_deref()).await,
     };
     let probed = relays::probe_all(addresses, config.nostr.private_key.public()).await;
     let now = SystemClock.now();
@@ -116,15 +115,15 @@ async fn examine(config: &Config, source: &Source, findings: &mut Vec<Finding>) 
     pages::check(config, service, findings).await;
     lightning::check(config, service, findings).await;
     webhook::check(config, findings).await;
-    webhook::deliveries(service, database.as_ref(), findings).await;
-    mints::check(config, database.as_ref(), findings).await;
+    webhook::deliveries(service, database.as_deref(), findings).await;
+    mints::check(config, database.as_deref(), findings).await;
     findings.push(verification::check(config).await);
     rates::check(config, findings).await;
     findings.push(open_files::check(config, service).await);
 }
 
 /// Checks the database on a separate thread, because it may be large.
-async fn inspect(path: &Path, findings: &mut Vec<Finding>) -> Option<Inspection> {
+async fn inspect(path: &Path, findings: &mut Vec<Finding>) -> Option<Box<dyn Inspection>> {
     let path = path.to_owned();
     let read = tokio::task::spawn_blocking(move || {
         let mut findings = Vec::new();
@@ -136,11 +135,11 @@ async fn inspect(path: &Path, findings: &mut Vec<Finding>) -> Option<Inspection>
     });
     let (database, found) = read.await.unwrap_or_default();
     database::add_new(found, findings);
-    database.map(Inspection::Sqlite)
+    database.map(|database| Box::new(database) as Box<dyn Inspection>)
 }
 
 /// The configured relays with changes made at run time, or only the configured ones if those cannot be read.
-async fn relays_of_service(config: &Config, database: Option<&Inspection>) -> Vec<RelayAddress> {
+async fn relays_of_service(config: &Config, database: Option<&dyn Inspection>) -> Vec<RelayAddress> {
     let configured = config.nostr.relays.addresses();
     match database {
         Some(database) => {

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 use url::Url;
+use usher_store::Inspection;
 use usher_webhooks::probe;
 
 use super::finding::Finding;
-use super::read_only_database::Inspection;
 use super::service::Service;
 use crate::config::Config;
 use crate::config::setting::crosses_network_in_clear;
@@ -49,13 +49,17 @@ pub(super) async fn check(config: &Config, findings: &mut Vec<Finding>) {
 }
 
 /// Failed deliveries, from the running service or else the database.
-pub(super) async fn deliveries(service: Option<&Service>, database: Option<&Inspection>, findings: &mut Vec<Finding>) {
+pub(super) async fn deliveries(
+    service: Option<&Service>,
+    database: Option<&dyn Inspection>,
+    findings: &mut Vec<Finding>,
+) {
     if let Some(reason) = last_failure(service).await {
         let message = format!("deliveries are pending; last error: {reason}");
         findings.push(Finding::warn(CHECK, message, "the service retries by itself; see the receiver's log"));
     }
     let Some(database) = database else { return };
-    let Some(counts) = database.deliveries().await else { return };
+    let Ok(counts) = database.deliveries().await else { return };
     if counts.failed > 0 {
         findings.push(Finding::fail(CHECK, format!("{} deliveries were given up", counts.failed), RETRY));
     }
