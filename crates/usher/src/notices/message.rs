@@ -69,7 +69,7 @@ impl Message {
     /// A message that says that messages arrive.
     pub(super) fn test(service: &str, console: Option<&str>, now: UnixMillis) -> Self {
         let sent = date_time(now.secs()).format("%H:%M:%S UTC");
-        let text = format!("This is a test, sent at {sent}. Notices of this service arrive here.");
+        let text = format!("This is a test. It was sent at {sent}. Notices of this service arrive here.");
         Self::new(Urgency::Normal, format!("{service}: test"), text, console, Vec::new())
     }
 
