@@ -56,6 +56,8 @@ page! {
     }
 }
 
+type Selection = (PaymentFilter, Search);
+
 /// Lists the payments that the service received or made: its books.
 ///
 /// They stay for `payments.records_days` after their end, longer than their streams, and name no user. Over any time in which
@@ -90,7 +92,7 @@ page! {
 pub(crate) async fn list_payments(
     State(state): State<ApiState>,
     Extension(requester): Extension<Requester>,
-    Parameters(query): Parameters<((PaymentFilter, Search), (OrderQuery, PageQuery<StreamId>))>,
+    Parameters(query): Parameters<(Selection, (OrderQuery, PageQuery<StreamId>))>,
 ) -> Result<Json<List>, Problem> {
     let ((filter, Search(text)), (OrderQuery(order), PageQuery { after, limit })) = query;
     let payments = state.engine.payments();
