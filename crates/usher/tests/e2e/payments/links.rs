@@ -10,7 +10,7 @@ use usher_sandbox::lightning::Method;
 use usher_testing::Browser;
 
 use super::fixture::{APP, Fixture, invoice_on};
-use crate::harness::{refusal, shows, state_is, statuses, text};
+use crate::harness::{refusal, shows, state_is, statuses, text, until};
 
 struct Link {
     stream: String,
@@ -232,6 +232,8 @@ async fn the_services_name_is_a_lightning_address() {
     fixture.usher.set("PAYMENTS__LIGHTNING_ADDRESS", "true");
     fixture.crash().await;
     let metadata = json!([["text/plain", identifier], ["text/identifier", identifier]]).to_string();
+    // The address is that of the profile, which is published once a relay is connected.
+    until("the address", async || (get(&fixture, &address("shop")).await["status"] != "ERROR").then_some(())).await;
     for name in ["shop", "shop+tips", "Shop", "sHop+Tips"] {
         assert_eq!(get(&fixture, &address(name)).await["metadata"], metadata, "{name}");
     }
