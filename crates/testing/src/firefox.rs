@@ -40,7 +40,10 @@ impl Firefox {
 
     pub async fn open(&mut self, url: &str) {
         let page = json!({ "context": self.tab, "url": url, "wait": "complete" });
-        self.connection.command("browsingContext.navigate", page).await;
+        // The page before may be loading, and ends this when that fails.
+        if self.connection.try_command("browsingContext.navigate", page.clone()).await.is_err() {
+            self.connection.command("browsingContext.navigate", page).await;
+        }
     }
 
     /// From the next page on, this script runs before those of the page.
