@@ -55,7 +55,7 @@ export function Wallet() {
               <Rows class="channels" of={list} empty={none}>
                 {(channel) => (
                   <ChannelRow key={channel.channel_id} {...channel}>
-                    {may && <Button small run={() => shut(channel)}>Close…</Button>}
+                    {may && channel.funding && <Button small run={() => shut(channel)}>Close…</Button>}
                   </ChannelRow>
                 )}
               </Rows>

@@ -197,7 +197,7 @@ pub struct NodeWarning {
     "usable": true,
 }))]
 pub struct Channel {
-    /// Its id.
+    /// Its id; a temporary one while `funding` is `null`.
     #[serde(rename = "channel_id")]
     pub id: String,
     /// The peer's public key.
