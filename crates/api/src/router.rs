@@ -1,6 +1,6 @@
 //! The router: all endpoints, with the middleware around them.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::Router;
 use axum::body::Body;
@@ -9,7 +9,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use http::header::ACCEPT;
 use http::{HeaderValue, Method, Uri};
-use tower::ServiceExt as _;
+use tower::{ServiceExt as _, service_fn};
 use utoipa::openapi::OpenApi;
 
 use crate::auth::AuthPolicy;
@@ -31,16 +31,15 @@ pub fn openapi() -> OpenApi {
     document(endpoints::groups())
 }
 
-pub(crate) fn router(state: ApiState, options: &ServeOptions) -> Router {
+/// What a listener serves: the [`api`] and the rest of its surface.
+pub(crate) fn router(state: ApiState, api: Router, options: &ServeOptions) -> Router {
     let of_pages = options.trusted_proxies.clone();
-    // Not those of the pages: anybody who connects from their address could forge another one.
-    let of_api = options.trusted_api_proxies.clone();
     match options.surface {
         Surface::Everything => {
             let console = console(&state, &of_pages);
-            api(state.clone(), of_api).merge(local(state.clone())).merge(pages(state, of_pages)).merge(console)
+            api.merge(local(state.clone())).merge(pages(state, of_pages)).merge(console)
         }
-        Surface::Api => api(state.clone(), of_api).merge(local(state)),
+        Surface::Api => api.merge(local(state)),
         Surface::Pages => public(state.clone(), of_pages.clone()).merge(console(&state, &of_pages)),
     }
 }
@@ -72,24 +71,31 @@ fn public(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
 /// the session in place of a key.
 fn console(state: &ApiState, trusted_proxies: &TrustedProxies) -> Router {
     let Some(options) = &state.console else { return Router::new() };
-    let groups = endpoints::groups::<()>();
-    let routes = Arc::new(RouteTable::of(&groups));
-    let of_clients = |endpoint: &Endpoint<()>| endpoint.policy == AuthPolicy::Client;
-    let endpoints = groups.into_iter().flat_map(|group| group.endpoints).filter(of_clients);
-    let api = endpoints.fold(state.test_routes.clone(), |api, endpoint| api.route(&endpoint.path, endpoint.router));
-    let api = api.method_not_allowed_fallback(method_not_allowed).fallback(route_not_found);
-    let api = api.layer(from_fn_with_state(state.clone(), runner::run));
-    let session = console::session_routes().method_not_allowed_fallback(method_not_allowed);
     let policy = AuthPolicy::Console;
-    let context = Context { state: state.clone(), policy, routes, trusted_proxies: trusted_proxies.clone() };
-    let handle = from_fn_with_state(context, middleware::handle);
-    let api = Router::new().nest(console::API, api.layer(handle.clone()));
-    let console = api.merge(session.layer(handle)).with_state(state.clone());
+    let context = Context { policy, trusted_proxies: trusted_proxies.clone(), ..Context::public(state.clone()) };
+    let session = console::session_routes().method_not_allowed_fallback(method_not_allowed);
+    let session = session.layer(from_fn_with_state(context.clone(), middleware::handle));
+    // Made at the first request: it doubles the routes that a start makes.
+    let api = Arc::new(LazyLock::new(|| api_of_console(context)));
+    let api = service_fn(move |request| Router::clone(&api).oneshot(request));
+    let console = session.with_state(state.clone()).nest_service(console::API, api);
     match options.base() {
         // A proxy may remove the path of `pages.public_url`, or forward it.
         Some(base) => console.clone().nest(&base, console),
         None => console,
     }
+}
+
+fn api_of_console(mut context: Context) -> Router {
+    let groups = endpoints::groups::<()>();
+    context.routes = Arc::new(RouteTable::of(&groups));
+    let state = context.state.clone();
+    let of_clients = |endpoint: &Endpoint<()>| endpoint.policy == AuthPolicy::Client;
+    let endpoints = groups.into_iter().flat_map(|group| group.endpoints).filter(of_clients);
+    let api = endpoints.fold(state.test_routes.clone(), |api, endpoint| api.route(&endpoint.path, endpoint.router));
+    let api = api.method_not_allowed_fallback(method_not_allowed).fallback(route_not_found);
+    let api = api.layer(from_fn_with_state(state.clone(), runner::run));
+    api.layer(from_fn_with_state(context, middleware::handle)).with_state(state)
 }
 
 /// The whole API. Unknown paths require the token as well, so that unauthenticated peers learn nothing.

@@ -41,11 +41,9 @@ pub async fn serve(
     tasks: TaskTracker,
     stop: CancellationToken,
 ) {
-    let served = Served {
-        table: state.connections.clone(),
-        api: router::api(state.clone(), options.trusted_api_proxies.clone()),
-        router: router::router(state, &options),
-    };
+    // Not the proxies of the pages: anybody who connects from their address could forge another one.
+    let (table, api) = (state.connections.clone(), router::api(state.clone(), options.trusted_api_proxies.clone()));
+    let served = Served { table, router: router::router(state, api.clone(), &options), api };
     serve_router(listener, served, options, tasks, stop).await;
 }
 
