@@ -213,7 +213,7 @@ impl Target for SqliteTarget {
             remove(&path).map_err(failed)?;
             file::create(&path).map_err(failed)?;
             let mut connection = Connection::open(&path).during(DURING)?;
-            schema::update(&mut connection).map_err(|error| OpenError::of_schema(&path, error))?;
+            schema::update(&mut connection, 0).map_err(|error| OpenError::of_schema(&path, error))?;
             begin(&connection, &mark).during(DURING)?;
             Ok(connection)
         })

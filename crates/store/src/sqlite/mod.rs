@@ -91,9 +91,10 @@ impl SqliteStore {
         let file = DatabaseFile::claim(path)?;
         let connection = open::writer(&file, &options)?;
         let capacity = options.queue.clamp(1, MAX_QUEUE);
-        let reading = (0..options.readers.max(1)).map(|_| open::reader(&file, &options)).collect::<Result<_, _>>()?;
+        let reading = (0..options.readers.max(1)).map(|_| open::reader(&file)).collect::<Result<_, _>>()?;
         let panic_signal = PanicSignal::new();
-        let readers = Readers::start(reading, capacity, &panic_signal).map_err(OpenError::Thread)?;
+        let readers = Readers::start(reading, options.reader_cache_kib, capacity, &panic_signal);
+        let readers = readers.map_err(OpenError::Thread)?;
         let reader_queues = readers.queues();
 
         let (writer, mut queue) = mpsc::channel(capacity);
@@ -150,7 +151,7 @@ impl SqliteEngine {
         work: impl FnMut(&Connection) -> Result<T, SqliteFailure> + Send + 'static,
     ) -> Result<T, StoreError> {
         let queue = self.queues.as_ref().and_then(|queues| queues.readers.pick()).ok_or(StoreError::Closed)?;
-        self.notice_corruption(thread_job::run(queue, work).await)
+        self.notice_corruption(thread_job::run(&queue, work).await)
     }
 
     /// Corruption of the file, unlike a damaged row, is logged once, and the store stays unhealthy until a restart.

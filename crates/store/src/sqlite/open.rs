@@ -43,7 +43,7 @@ pub(crate) fn writer(file: &DatabaseFile, options: &SqliteOptions) -> Result<Con
         memory.during("configure the database").map_err(unusable)?;
     }
     configure_writer(&connection, options).during("configure the database").map_err(unusable)?;
-    schema::update(&mut connection).map_err(|error| OpenError::of_schema(path, error))?;
+    schema::update(&mut connection, version).map_err(|error| OpenError::of_schema(path, error))?;
     let missing = schema::missing(&connection).map_err(unusable)?;
     if !missing.is_empty() {
         return Err(OpenError::Incomplete { path: path.to_owned(), missing });
@@ -58,14 +58,9 @@ pub(crate) fn existing(file: &DatabaseFile) -> Result<Connection, OpenError> {
 }
 
 /// A reading connection, opened after the writer's.
-pub(crate) fn reader(file: &DatabaseFile, options: &SqliteOptions) -> Result<Connection, OpenError> {
+pub(crate) fn reader(file: &DatabaseFile) -> Result<Connection, OpenError> {
     let path = file.path();
-    let connection =
-        connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(|failure| OpenError::unusable(path, failure))?;
-    set_cache(&connection, options.reader_cache_kib)
-        .during("configure the database")
-        .map_err(|failure| OpenError::unusable(path, failure))?;
-    Ok(connection)
+    connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(|failure| OpenError::unusable(path, failure))
 }
 
 /// A connection to an existing file.
@@ -104,7 +99,7 @@ fn configure_writer(connection: &Connection, options: &SqliteOptions) -> rusqlit
     Ok(())
 }
 
-fn set_cache(connection: &Connection, kib: u32) -> rusqlite::Result<()> {
+pub(super) fn set_cache(connection: &Connection, kib: u32) -> rusqlite::Result<()> {
     // Negative means KiB instead of pages.
     connection.pragma_update(None, "cache_size", -i64::from(kib))
 }
@@ -126,7 +121,7 @@ mod tests {
         let mode: String = writer.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
         assert_eq!(mode, "wal");
 
-        let reader = reader(&file, &SqliteOptions::default()).unwrap();
+        let reader = reader(&file).unwrap();
         assert!(reader.execute_batch("DELETE FROM operations").is_err(), "readers only read");
     }
 }

@@ -4,28 +4,25 @@
 //! no wake-up when the next query is already queued.
 
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 
 use rusqlite::Connection;
 use tokio::sync::mpsc;
 
+use super::open::set_cache;
 use super::thread_job::Message;
 use crate::panic_signal::PanicSignal;
 
 /// Most queries that share one snapshot; a longer one would block checkpoints of the log.
 const MAX_BATCH: usize = 64;
 
-pub(crate) struct ReaderQueues {
-    queues: Vec<mpsc::Sender<Message>>,
-    next: AtomicUsize,
-}
+pub(crate) struct ReaderQueues(Vec<mpsc::Sender<Message>>);
 
 impl ReaderQueues {
-    /// The next queue in turn; `None` without readers.
-    pub(crate) fn pick(&self) -> Option<&mpsc::Sender<Message>> {
-        let turn = self.next.fetch_add(1, Ordering::Relaxed).checked_rem(self.queues.len())?;
-        self.queues.get(turn)
+    /// The queue with the fewest callers, which hold it until they have their result; the first of several. `None`
+    /// without readers.
+    pub(crate) fn pick(&self) -> Option<mpsc::Sender<Message>> {
+        self.0.iter().min_by_key(|queue| queue.strong_count()).cloned()
     }
 }
 
@@ -39,7 +36,12 @@ impl Readers {
     ///
     /// # Errors
     /// What the operating system says when it gives no thread.
-    pub(crate) fn start(connections: Vec<Connection>, capacity: usize, panic_signal: &PanicSignal) -> io::Result<Self> {
+    pub(crate) fn start(
+        connections: Vec<Connection>,
+        cache_kib: u32,
+        capacity: usize,
+        panic_signal: &PanicSignal,
+    ) -> io::Result<Self> {
         let mut readers = Self { queues: Vec::new(), threads: Vec::new() };
         for (number, connection) in connections.into_iter().enumerate() {
             let (sender, mut queue) = mpsc::channel(capacity);
@@ -47,7 +49,7 @@ impl Readers {
             let guard = panic_signal.guard();
             let work = move || {
                 let _guard = guard;
-                run(&connection, &mut queue);
+                run(&connection, cache_kib, &mut queue);
             };
             readers.threads.push(thread.spawn(work)?);
             readers.queues.push(sender);
@@ -56,7 +58,7 @@ impl Readers {
     }
 
     pub(crate) fn queues(&self) -> ReaderQueues {
-        ReaderQueues { queues: self.queues.clone(), next: AtomicUsize::new(0) }
+        ReaderQueues(self.queues.clone())
     }
 
     /// Runs the queued queries and closes the connections. Blocking; not for async code.
@@ -74,9 +76,12 @@ impl Readers {
 }
 
 /// Reads until it is closed (or every sender is dropped) and the queue is empty.
-fn run(connection: &Connection, queue: &mut mpsc::Receiver<Message>) {
+fn run(connection: &Connection, cache_kib: u32, queue: &mut mpsc::Receiver<Message>) {
     let mut messages = Vec::with_capacity(MAX_BATCH);
+    let mut has_cache = false;
     while queue.blocking_recv_many(&mut messages, MAX_BATCH) > 0 {
+        // Not at the start: it parses the schema, as the first query does. If one fails, so does the other.
+        has_cache = has_cache || set_cache(connection, cache_kib).is_ok();
         // One snapshot for all waiting queries, taken after they were queued: each sees everything committed before it.
         // If this fails, each query has its own snapshot.
         let shared = messages.len() > 1 && execute(connection, "BEGIN");

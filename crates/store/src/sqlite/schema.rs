@@ -150,13 +150,13 @@ pub(crate) fn rewrite_version(connection: &Connection) -> Result<(), SqliteFailu
     connection.pragma_update(None, "user_version", version).during("write the schema's version")
 }
 
-/// Brings the database to this version's schema.
+/// Brings the database from the [inspected](inspect) version to this one's schema.
 ///
 /// # Errors
-/// As [`inspect`], and [`SchemaError::Migration`].
-pub(crate) fn update(connection: &mut Connection) -> Result<(), SchemaError> {
-    if inspect(connection, MIGRATIONS)? > 0 {
-        return migrate(connection, MIGRATIONS);
+/// [`SchemaError::Migration`].
+pub(crate) fn update(connection: &mut Connection, from: u32) -> Result<(), SchemaError> {
+    if from > 0 {
+        return migrate(connection, from, MIGRATIONS);
     }
     let version = known_version();
     apply(connection, version, &[COMPLETE, FIRST_ROWS])
@@ -167,8 +167,7 @@ pub(crate) fn update(connection: &mut Connection) -> Result<(), SchemaError> {
 }
 
 /// Applies the missing migrations, each in its own transaction.
-fn migrate(connection: &mut Connection, migrations: &[Migration]) -> Result<(), SchemaError> {
-    let from = inspect(connection, migrations)?;
+fn migrate(connection: &mut Connection, from: u32, migrations: &[Migration]) -> Result<(), SchemaError> {
     for migration in migrations.iter().filter(|migration| migration.version > from) {
         apply(connection, migration.version, &[migration.sql])
             .during("apply a migration")
@@ -249,8 +248,9 @@ mod tests {
     fn migration_from_any_version_gives_the_same_schema() {
         let from = |version: usize| {
             let mut connection = Connection::open_in_memory().unwrap();
-            migrate(&mut connection, &MIGRATIONS[..version]).unwrap();
-            update(&mut connection).unwrap();
+            migrate(&mut connection, 0, &MIGRATIONS[..version]).unwrap();
+            let version = inspect(&connection, MIGRATIONS).unwrap();
+            update(&mut connection, version).unwrap();
             connection
         };
         let migrated = statements(&from(1)).unwrap();
@@ -289,14 +289,14 @@ mod tests {
             Migration { version: 2, sql: "CREATE TABLE half (x); DELETE FROM kept; INSERT INTO absent VALUES (1);" };
         let better = Migration { version: 2, sql: "CREATE TABLE half (x);" };
         let mut connection = Connection::open_in_memory().unwrap();
-        migrate(&mut connection, &[good()]).unwrap();
+        migrate(&mut connection, 0, &[good()]).unwrap();
 
-        assert!(matches!(migrate(&mut connection, &[good(), bad]), Err(SchemaError::Migration(2, _))));
+        assert!(matches!(migrate(&mut connection, 1, &[good(), bad]), Err(SchemaError::Migration(2, _))));
         assert_eq!(inspect(&connection, MIGRATIONS).unwrap(), 1);
         let kept: u64 = connection.query_row("SELECT count(*) FROM kept", [], |row| row.get(0)).unwrap();
         assert_eq!(kept, 1);
 
-        migrate(&mut connection, &[good(), better]).unwrap();
+        migrate(&mut connection, 1, &[good(), better]).unwrap();
         assert!(matches!(inspect(&connection, &[good()]), Err(SchemaError::Newer { found: 2, known: 1 })));
     }
 }
