@@ -43,7 +43,10 @@ pub(crate) fn writer(file: &DatabaseFile, options: &SqliteOptions) -> Result<Con
         memory.during("configure the database").map_err(unusable)?;
     }
     configure_writer(&connection, options).during("configure the database").map_err(unusable)?;
+    // A new schema is in the log, which the first commit synchronises as a whole.
+    set_synchronous(&connection, version > 0).map_err(unusable)?;
     schema::update(&mut connection, version).map_err(|error| OpenError::of_schema(path, error))?;
+    set_synchronous(&connection, true).map_err(unusable)?;
     let missing = schema::missing(&connection).map_err(unusable)?;
     if !missing.is_empty() {
         return Err(OpenError::Incomplete { path: path.to_owned(), missing });
@@ -82,8 +85,7 @@ fn configure_writer(connection: &Connection, options: &SqliteOptions) -> rusqlit
             Some("the file system does not support write-ahead logging".to_owned()),
         ));
     }
-    // An acknowledged commit is on disk; on macOS that needs more than `fsync`.
-    connection.pragma_update(None, "synchronous", "full")?;
+    // On macOS, more than `fsync` is needed.
     connection.pragma_update(None, "fullfsync", true)?;
     connection.pragma_update(None, "checkpoint_fullfsync", true)?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
@@ -97,6 +99,11 @@ fn configure_writer(connection: &Connection, options: &SqliteOptions) -> rusqlit
         connection.pragma_update(None, "max_page_count", pages)?;
     }
     Ok(())
+}
+
+/// Whether a commit that is acknowledged is on disk.
+fn set_synchronous(connection: &Connection, full: bool) -> Result<(), SqliteFailure> {
+    connection.pragma_update(None, "synchronous", if full { "full" } else { "off" }).during("configure the database")
 }
 
 pub(super) fn set_cache(connection: &Connection, kib: u32) -> rusqlite::Result<()> {
