@@ -62,8 +62,11 @@ pub(crate) fn existing(file: &DatabaseFile) -> Result<Connection, OpenError> {
 
 /// A reading connection, opened after the writer's.
 pub(crate) fn reader(file: &DatabaseFile) -> Result<Connection, OpenError> {
-    let path = file.path();
-    connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(|failure| OpenError::unusable(path, failure))
+    let unusable = |failure| OpenError::unusable(file.path(), failure);
+    let connection = connect(file.path(), OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(unusable)?;
+    // Opens the log, without which nothing can be read. Unlike a query, it does not parse the schema.
+    schema::read_version(&connection).map_err(unusable)?;
+    Ok(connection)
 }
 
 /// A connection to an existing file.
