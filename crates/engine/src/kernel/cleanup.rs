@@ -14,6 +14,9 @@ use crate::kernel::core::Core;
 use crate::ports::StoreError;
 use crate::{StreamId, UnixMillis};
 
+/// After a start, which has more urgent work.
+const FIRST_AFTER: Duration = Duration::from_secs(10);
+
 const EVERY: Duration = Duration::from_secs(3600);
 
 /// Most rows removed in one transaction, so that commits of operations do not wait long.
@@ -40,16 +43,17 @@ pub(crate) struct Cleanup {
 
 impl Cleanup {
     pub(crate) async fn run(self) {
+        let mut pause = FIRST_AFTER;
         for hour in 0_u64.. {
+            if self.core.tasks.unless_stopped(self.core.clock.sleep(pause)).await.is_none() {
+                return;
+            }
             let began = self.core.clock.monotonic();
             // With a wrong clock, everything would be old.
             if !self.core.timers.are_held() && self.core.tasks.unless_stopped(self.clean(hour)).await.is_none() {
                 return;
             }
-            let took = self.core.clock.monotonic().saturating_sub(began);
-            if self.core.tasks.unless_stopped(self.core.clock.sleep(EVERY.saturating_sub(took))).await.is_none() {
-                return;
-            }
+            pause = EVERY.saturating_sub(self.core.clock.monotonic().saturating_sub(began));
         }
     }
 
