@@ -31,21 +31,29 @@ pub(crate) struct Restored {
 impl Restorer {
     pub(crate) async fn restore(&self, now: UnixMillis) -> Result<Restored, StoreError> {
         let mut restored = Restored::default();
-        let mut after = None;
-        loop {
-            let open = self.core.store.open_operations(after, PAGE).await?;
-            for operation in &open {
-                self.restore_one(operation, now, &mut restored).await?;
-            }
-            match open.last() {
-                Some(last) if open.len() == PAGE => after = Some(last.id),
-                _ => break,
-            }
+        let mut page = self.page(None).await?;
+        while let Some(last) = page.last().map(|last| last.id) {
+            // Read while this one is restored.
+            let next = async { if page.len() == PAGE { self.page(Some(last)).await } else { Ok(Vec::new()) } };
+            let restore = async {
+                for operation in &page {
+                    self.restore_one(operation, now, &mut restored).await?;
+                }
+                Ok(())
+            };
+            (page, ()) = tokio::try_join!(next, restore)?;
         }
         if let Some(shown) = restored.shown {
             self.core.timers.has_shown(shown);
         }
         Ok(restored)
+    }
+
+    /// Another task reads it and decodes its rows.
+    async fn page(&self, after: Option<StreamId>) -> Result<Vec<OpenOperation>, StoreError> {
+        let store = self.core.store.clone();
+        let read = self.core.tasks.run_to_end(async move { store.open_operations(after, PAGE).await }).await;
+        read.unwrap_or(Err(StoreError::Unexpected("the open operations are not read")))
     }
 
     async fn restore_one(

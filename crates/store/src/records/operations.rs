@@ -139,8 +139,8 @@ pub(crate) fn open_operation(row: &Row) -> Result<OpenOperation, Unreadable> {
     let mut damaged = false;
     let id = StreamId::from_bytes(row.bytes(0)?);
     let keys = or_default(row.blob(5), &mut damaged);
-    damaged |= codec::read_correlations(keys).is_err();
-    let (whole_keys, _) = keys.as_chunks::<16>();
+    let (whole_keys, rest) = keys.as_chunks::<16>();
+    damaged |= !rest.is_empty();
     let kind = row.int(1).ok().and_then(OperationKind::from_code);
     let next_index = or_default(row.int(2), &mut damaged);
     damaged |= !codec::is_plausible_count(next_index);
