@@ -158,12 +158,13 @@ impl Window {
         .await;
         self.until("document.querySelector('#with-passkey:not([hidden]) #passkey-begin')?.disabled === false").await;
         self.browser().click("#passkey-begin").await;
-        // A recovery file is offered beside the way back.
+        // A recovery file is offered beside the way back. Only the first request for it ends the login.
         self.until(&format!(
-            "(document.querySelector('#top > a.button')?.click(), location.pathname === '{path}' && document.querySelector('main h1') \
-             !== null)"
+            "(() => {{ const back = document.querySelector('#top > a.button'); back?.click(); return back !== null || \
+             location.pathname === '{path}'; }})()"
         ))
         .await;
+        self.until(&format!("location.pathname === '{path}' && document.querySelector('main h1') !== null")).await;
     }
 
     /// Sends a request as the console's program does; its status and the code of a problem.
