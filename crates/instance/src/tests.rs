@@ -39,8 +39,8 @@ impl Clock for PausedClock {
         self.began.elapsed() + *self.leapt.lock()
     }
 
-    async fn sleep(&self, duration: Duration) {
-        sleep(duration).await;
+    async fn sleep_until(&self, at: Duration) {
+        sleep(at.saturating_sub(self.monotonic())).await;
     }
 }
 

@@ -103,7 +103,7 @@ impl Clock for FolderClock {
         SystemClock.monotonic()
     }
 
-    async fn sleep(&self, duration: Duration) {
-        SystemClock.sleep(duration).await;
+    async fn sleep_until(&self, at: Duration) {
+        SystemClock.sleep_until(at).await;
     }
 }

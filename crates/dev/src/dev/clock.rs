@@ -111,12 +111,11 @@ impl Clock for DevClock {
         self.read().monotonic
     }
 
-    async fn sleep(&self, duration: Duration) {
-        let until = self.monotonic().saturating_add(duration);
+    async fn sleep_until(&self, at: Duration) {
         let mut changes = self.state.subscribe();
         loop {
             let stands = changes.borrow_and_update().stands_at.is_some();
-            let left = until.saturating_sub(self.monotonic());
+            let left = at.saturating_sub(self.monotonic());
             tokio::select! {
                 () = SystemClock.sleep(left), if !stands || left <= SHORT => return,
                 // The sender lives as long as `self`.
@@ -139,11 +138,11 @@ impl Clock for WalletClock {
         self.0.monotonic()
     }
 
-    async fn sleep(&self, duration: Duration) {
-        let stop = (self.monotonic().saturating_add(duration), self.0.next_stop.fetch_add(1, Ordering::Relaxed));
+    async fn sleep_until(&self, at: Duration) {
+        let stop = (at, self.0.next_stop.fetch_add(1, Ordering::Relaxed));
         self.0.stops.lock().insert(stop);
         let _stop = Stop(&self.0, stop);
-        self.0.sleep(duration).await;
+        self.0.sleep_until(at).await;
     }
 }
 

@@ -164,7 +164,7 @@ impl Timers {
                 return due;
             }
             tokio::select! {
-                () = self.clock.sleep(wait) => {}
+                () = self.clock.sleep_until(Duration::from_millis(now.plus(wait).0)) => {}
                 () = self.earlier.notified() => {}
             }
         }

@@ -22,8 +22,13 @@ pub trait Clock: Send + Sync {
     /// Time since a fixed moment, on the monotonic clock.
     fn monotonic(&self) -> Duration;
 
+    /// Returns when the monotonic clock shows `at`.
+    async fn sleep_until(&self, at: Duration);
+
     /// Returns when the monotonic clock has advanced by `duration`.
-    async fn sleep(&self, duration: Duration);
+    async fn sleep(&self, duration: Duration) {
+        self.sleep_until(self.monotonic().saturating_add(duration)).await;
+    }
 }
 
 /// The machine's clocks.
@@ -44,7 +49,7 @@ impl Clock for SystemClock {
         STARTED.elapsed()
     }
 
-    async fn sleep(&self, duration: Duration) {
-        tokio::time::sleep(duration).await;
+    async fn sleep_until(&self, at: Duration) {
+        tokio::time::sleep(at.saturating_sub(self.monotonic())).await;
     }
 }

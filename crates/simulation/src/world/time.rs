@@ -87,7 +87,7 @@ impl Clock for WallClock {
         Duration::from_millis(self.0.passed())
     }
 
-    async fn sleep(&self, duration: Duration) {
-        tokio::time::sleep(duration).await;
+    async fn sleep_until(&self, at: Duration) {
+        tokio::time::sleep(at.saturating_sub(self.monotonic())).await;
     }
 }

@@ -154,10 +154,9 @@ impl Clock for ManualClock {
         self.0.borrow().monotonic
     }
 
-    async fn sleep(&self, duration: Duration) {
-        let until = self.monotonic().saturating_add(duration);
+    async fn sleep_until(&self, at: Duration) {
         // The sender lives as long as `self`, so waiting cannot fail.
-        let _ = self.0.subscribe().wait_for(|clocks| clocks.monotonic >= until).await;
+        let _ = self.0.subscribe().wait_for(|clocks| clocks.monotonic >= at).await;
     }
 }
 
