@@ -17,6 +17,7 @@ pub mod lnurl;
 pub mod login_proof;
 pub mod message;
 pub mod mint_url;
+pub mod nwc;
 pub mod payee;
 pub mod relay_url;
 mod serde_helpers;

@@ -36,11 +36,7 @@ pub(super) async fn give(wallet: &Wallet, amount: Option<&str>, unit: Option<&st
     let what = TicketAmount { amount, unit: unit.map(str::to_owned), mint_url: mint.map(str::to_owned) };
     let mut id = [0; 32];
     OsRandomness.fill(&mut id);
-    let given = match held(wallet) {
-        Ok(tickets) => tickets.give(TicketJobId(id), &what, None).await,
-        Err(error) => Err(error),
-    };
-    match given {
+    match async { held(wallet)?.give(TicketJobId(id), &what, None).await }.await {
         Ok(given) => format!(
             "Whoever has this token can spend it:\n\n{}\n",
             given.token.map(|token| token.0).unwrap_or_default()
@@ -51,11 +47,7 @@ pub(super) async fn give(wallet: &Wallet, amount: Option<&str>, unit: Option<&st
 
 pub(super) async fn take(wallet: &Wallet, token: Option<&str>) -> String {
     let Some(token) = token else { return "Take what? Type: take token".to_owned() };
-    let received = match held(wallet) {
-        Ok(tickets) => tickets.receive(&Token(token.to_owned())).await,
-        Err(error) => Err(error),
-    };
-    match received {
+    match async { held(wallet)?.receive(&Token(token.to_owned())).await }.await {
         Ok(received) if received.again => "The wallet took it before; nothing has changed.".to_owned(),
         Ok(received) => {
             format!("The wallet took {}.", amounts::tickets(received.amount, &received.unit, &received.mint_url))
@@ -66,11 +58,7 @@ pub(super) async fn take(wallet: &Wallet, token: Option<&str>) -> String {
 
 pub(super) async fn take_back(wallet: &Wallet, id: Option<&str>) -> String {
     let Some(id) = id else { return "Take back which one? Type: take-back id".to_owned() };
-    let taken = match held(wallet) {
-        Ok(tickets) => tickets.take_back(id).await,
-        Err(error) => Err(error),
-    };
-    match taken {
+    match async { held(wallet)?.take_back(id).await }.await {
         Ok(taken) => format!("The wallet took back {}.", amounts::tickets(taken.amount, &taken.unit, &taken.mint_url)),
         Err(error) => format!("Not taken back: {error}."),
     }

@@ -29,6 +29,7 @@ use self::error::CliError;
 use self::interactive::InteractiveWallet;
 use self::one_shot::OneShot;
 pub(crate) use self::respond::{NOTHING_SENT, Reply, SentReply};
+use self::ticket_commands::{argument, give_ticket, show_tickets, take_back, take_ticket, tickets_of};
 
 /// The default log filter.
 const USUAL_LOG: &str = "warn";
@@ -86,12 +87,12 @@ async fn execute(arguments: WalletArgs, file: &Path) -> Result<(), CliError> {
         WalletCommand::Approve { id, amount, wait } => command.answer(id, Reply::Approve { amount }, wait.0).await,
         WalletCommand::Decline { id, reason, wait } => command.answer(id, Reply::Decline(reason), wait.0).await,
         WalletCommand::Fail { id, reason, wait } => command.answer(id, Reply::Fail(reason), wait.0).await,
-        WalletCommand::Tickets => command.tickets().await,
+        WalletCommand::Tickets => show_tickets(command.console, &tickets_of(file)?).await,
         WalletCommand::Give { amount, unit, mint } => {
-            command.give_ticket(TicketAmount { amount, unit, mint_url: mint }).await
+            give_ticket(command.console, &tickets_of(file)?, &TicketAmount { amount, unit, mint_url: mint }).await
         }
-        WalletCommand::Take { token } => command.take_ticket(&token).await,
-        WalletCommand::TakeBack { id } => command.take_back(&id).await,
+        WalletCommand::Take { token } => take_ticket(command.console, &tickets_of(file)?, &argument(&token)?).await,
+        WalletCommand::TakeBack { id } => take_back(command.console, &tickets_of(file)?, &id).await,
         WalletCommand::MintToken { mint, token } => command.mint_token(&mint, &token),
         WalletCommand::Subscriptions => command.subscriptions(),
         WalletCommand::Close { subscription_id, reason } => command.close(&subscription_id, reason.as_deref()).await,

@@ -1,6 +1,7 @@
 //! Commands on the user's tickets.
 
 use std::io::Read as _;
+use std::path::Path;
 
 use serde_json::{Value, json};
 use usher_engine::ports::{OsRandomness, Randomness as _, TicketJobId, Token};
@@ -18,26 +19,6 @@ use super::one_shot::OneShot;
 const MAX_TOKEN_BYTES: u64 = 1 << 20;
 
 impl OneShot<'_> {
-    pub(super) async fn tickets(self) -> Result<(), CliError> {
-        let tickets = WalletFile::load(self.file)?.tickets();
-        show_tickets(self.console, &tickets).await
-    }
-
-    pub(super) async fn give_ticket(self, what: TicketAmount) -> Result<(), CliError> {
-        let tickets = WalletFile::load(self.file)?.tickets();
-        give_ticket(self.console, &tickets, &what).await
-    }
-
-    pub(super) async fn take_ticket(self, token: &str) -> Result<(), CliError> {
-        let tickets = WalletFile::load(self.file)?.tickets();
-        take_ticket(self.console, &tickets, &argument(token)?).await
-    }
-
-    pub(super) async fn take_back(self, id: &str) -> Result<(), CliError> {
-        let tickets = WalletFile::load(self.file)?.tickets();
-        take_back(self.console, &tickets, id).await
-    }
-
     pub(super) fn mint_token(self, mint_url: &str, token: &str) -> Result<(), CliError> {
         let mut file = WalletFile::load(self.file)?;
         let mint_url = mint_url.trim().trim_end_matches('/').to_owned();
@@ -49,13 +30,18 @@ impl OneShot<'_> {
     }
 }
 
-fn argument(text: &str) -> Result<String, CliError> {
+pub(super) fn argument(text: &str) -> Result<String, CliError> {
     if text != "-" {
         return Ok(text.trim().to_owned());
     }
     let mut read = String::new();
     std::io::stdin().take(MAX_TOKEN_BYTES).read_to_string(&mut read)?;
     Ok(read.trim().to_owned())
+}
+
+/// The tickets beside this wallet file.
+pub(super) fn tickets_of(file: &Path) -> Result<Tickets, CliError> {
+    Ok(WalletFile::load(file)?.tickets())
 }
 
 /// Parses the arguments of `give`: `AMOUNT [UNIT [MINT]]`.

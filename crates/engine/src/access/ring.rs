@@ -1,6 +1,5 @@
-//! All keys in memory: loaded at the start, and updated after each change is stored.
+//! All keys: loaded at the start, and updated in memory after each change is stored.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -11,12 +10,13 @@ use tokio::sync::{Mutex, Notify};
 use tokio_util::sync::CancellationToken;
 use usher_protocol::text;
 
+use super::key::{Key, Keys, Secret, start_of};
 use super::secret::digest_of;
 use super::terms::MAX_NAME;
 use super::validity::End;
-use super::{ConsoleUser, KeyError, KeySecret, NewKeyRequest, OpenSession, Operators, Role, Scope, Terms, operator_id};
-use crate::ports::{Clock, KeyId, KeyStore, Randomness, SecretDigest, StoreError, StoredKey};
-use crate::{FieldErrors, Origin, Requester, UnixMillis};
+use super::{AcceptedSecret, KeyError, KeySecret, KeyView, NewKeyRequest, Operators, Scope, Terms};
+use crate::ports::{Clock, KeyId, KeyStore, Randomness, StoreError, StoredKey};
+use crate::{FieldErrors, Origin, UnixMillis};
 
 /// Most keys.
 pub const MAX_KEYS: usize = 1_000;
@@ -42,67 +42,6 @@ pub struct KeyRing {
     changed: Notify,
 }
 
-#[derive(Default)]
-struct Keys {
-    by_id: BTreeMap<KeyId, Arc<Key>>,
-    /// By the first bytes of the digest; the full digest is compared in constant time.
-    by_digest: HashMap<[u8; 8], (Arc<Key>, Arc<Secret>)>,
-}
-
-struct Key {
-    id: KeyId,
-    terms: Arc<Terms>,
-    created_at: UnixMillis,
-    end: Option<End>,
-    current: Arc<Secret>,
-    previous: Option<Arc<Secret>>,
-}
-
-struct Secret {
-    digest: SecretDigest,
-    /// The end of a previous secret.
-    until: Option<(UnixMillis, End)>,
-    /// Cancelled when it is no longer accepted.
-    revoked: CancellationToken,
-    /// Milliseconds; 0 for never.
-    used_at: AtomicU64,
-    stored_used_at: AtomicU64,
-}
-
-/// An accepted secret.
-#[derive(Clone)]
-pub struct AcceptedSecret {
-    key: Arc<Key>,
-    secret: Arc<Secret>,
-    operator: Option<Arc<OperatorClient>>,
-}
-
-/// An operator's session as a client of the API.
-#[derive(Debug)]
-pub struct OperatorClient {
-    /// Who it is.
-    pub user: ConsoleUser,
-    /// Their session.
-    pub session: OpenSession,
-}
-
-/// A key without its secrets.
-#[derive(Clone, Debug)]
-pub struct KeyView {
-    /// Its identifier.
-    pub id: KeyId,
-    /// The key's permissions and limits.
-    pub terms: Terms,
-    /// When it was created.
-    pub created_at: UnixMillis,
-    /// When its secret was last used.
-    pub used_at: Option<UnixMillis>,
-    /// Until when the previous secret is accepted, and when it was last used.
-    pub previous: Option<(UnixMillis, Option<UnixMillis>)>,
-    /// Whether it has expired.
-    pub is_expired: bool,
-}
-
 /// A key with a new secret.
 #[derive(Debug)]
 pub struct NewSecret {
@@ -110,151 +49,6 @@ pub struct NewSecret {
     pub key: KeyView,
     /// Its secret, which is shown only now.
     pub secret: KeySecret,
-}
-
-impl AcceptedSecret {
-    /// The session of an operator, as a key with the operator's rights that ends with the session.
-    pub fn of_operator(client: OperatorClient) -> Self {
-        let OperatorClient { user, session } = &client;
-        let mut scopes: BTreeSet<_> = user.role.into_iter().flat_map(Role::scopes).collect();
-        scopes.extend(user.is_approver.then_some(Scope::Approvals));
-        let secret = Secret {
-            digest: SecretDigest([0; 32]),
-            until: None,
-            revoked: session.ended.clone(),
-            used_at: AtomicU64::new(0),
-            stored_used_at: AtomicU64::new(0),
-        };
-        let secret = Arc::new(secret);
-        let key = Key {
-            id: operator_id(&user.key),
-            terms: Arc::new(Terms::of_user(user, scopes)),
-            created_at: UnixMillis(0),
-            end: None,
-            current: Arc::clone(&secret),
-            previous: None,
-        };
-        Self { key: Arc::new(key), secret, operator: Some(Arc::new(client)) }
-    }
-
-    /// The operator, if it is the session of one.
-    pub fn operator(&self) -> Option<&OperatorClient> {
-        self.operator.as_deref()
-    }
-
-    /// The key's id.
-    pub fn key_id(&self) -> KeyId {
-        self.key.id
-    }
-
-    /// The key's permissions and limits.
-    pub fn terms(&self) -> &Terms {
-        &self.key.terms
-    }
-
-    /// The key as requester.
-    pub fn requester(&self) -> Requester {
-        Requester::Key { origin: self.key.id.origin(), terms: Arc::clone(&self.key.terms) }
-    }
-
-    /// Cancelled when the secret is no longer accepted. Each caller gets its own child, to avoid contention for the
-    /// lock of a shared token.
-    pub fn revoked(&self) -> CancellationToken {
-        self.secret.revoked.child_token()
-    }
-
-    /// Whether it is no longer accepted.
-    pub fn is_revoked(&self) -> bool {
-        self.secret.revoked.is_cancelled()
-    }
-}
-
-impl std::fmt::Debug for AcceptedSecret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("AcceptedSecret").field(&self.key.id).finish()
-    }
-}
-
-impl Secret {
-    fn new(digest: SecretDigest, until: Option<(UnixMillis, End)>, used_at: Option<UnixMillis>) -> Arc<Self> {
-        let used_at = used_at.map_or(0, |at| at.0);
-        let (used_at, stored_used_at) = (AtomicU64::new(used_at), AtomicU64::new(used_at));
-        Arc::new(Self { digest, until, revoked: CancellationToken::new(), used_at, stored_used_at })
-    }
-
-    fn used_at(&self) -> Option<UnixMillis> {
-        let at = self.used_at.load(Ordering::Relaxed);
-        (at > 0).then_some(UnixMillis(at))
-    }
-}
-
-impl Key {
-    fn secrets(&self) -> impl Iterator<Item = &Arc<Secret>> {
-        [&self.current].into_iter().chain(&self.previous)
-    }
-
-    fn has_ended(&self, secret: &Secret, clock: &dyn Clock) -> bool {
-        let ends = [self.end, secret.until.map(|(_, end)| end)];
-        secret.revoked.is_cancelled() || ends.iter().flatten().any(|end| end.has_come(clock))
-    }
-
-    fn uses(&self) -> [Option<UnixMillis>; 2] {
-        [self.current.used_at(), self.previous.as_ref().and_then(|previous| previous.used_at())]
-    }
-
-    fn stored(&self) -> Result<StoredKey, StoreError> {
-        let previous = self.previous.as_ref().and_then(|former| Some((former.digest, former.until?.0)));
-        Ok(StoredKey {
-            id: self.id,
-            digest: self.current.digest,
-            previous,
-            terms: serde_json::to_string(&*self.terms)
-                .map_err(|_| StoreError::Unexpected("a key cannot be written"))?,
-            created_at: self.created_at,
-            used_at: self.uses(),
-        })
-    }
-
-    fn view(&self, clock: &dyn Clock) -> KeyView {
-        let previous = self.previous.as_ref().filter(|former| !self.has_ended(former, clock));
-        KeyView {
-            id: self.id,
-            terms: (*self.terms).clone(),
-            created_at: self.created_at,
-            used_at: self.current.used_at(),
-            previous: previous.and_then(|former| Some((former.until?.0, former.used_at()))),
-            is_expired: self.has_ended(&self.current, clock),
-        }
-    }
-}
-
-impl Keys {
-    /// Adds or replaces a key, and revokes secrets that it no longer has.
-    fn put(&mut self, key: Key) -> Arc<Key> {
-        let key = Arc::new(key);
-        self.remove(key.id, Some(&key));
-        for secret in key.secrets() {
-            self.by_digest.insert(start_of(secret.digest), (Arc::clone(&key), Arc::clone(secret)));
-        }
-        self.by_id.insert(key.id, Arc::clone(&key));
-        key
-    }
-
-    /// Removes a key, and revokes its secrets except those that its successor has, too.
-    fn remove(&mut self, id: KeyId, successor: Option<&Key>) {
-        let Some(old) = self.by_id.remove(&id) else { return };
-        for secret in old.secrets() {
-            self.by_digest.remove(&start_of(secret.digest));
-            let is_kept = successor.is_some_and(|key| key.secrets().any(|kept| kept.digest == secret.digest));
-            if !is_kept {
-                secret.revoked.cancel();
-            }
-        }
-    }
-}
-
-fn start_of(digest: SecretDigest) -> [u8; 8] {
-    digest.0.first_chunk().copied().unwrap_or_default()
 }
 
 impl KeyRing {

@@ -18,10 +18,10 @@ use usher_engine::ports::{
 use usher_nostr_connection::{Dialer, WriteGate};
 use usher_protocol::bolt11::{Invoice, MAX_DESCRIPTION_BYTES};
 use usher_protocol::message::PaymentHash;
+use usher_protocol::nwc::Cipher;
 
 use super::client::{Client, LOOK_UP, Request, no_response};
 use super::connection_uri::{ConnectionUri, InvalidConnectionUri};
-use super::encryption::Cipher;
 use super::lookup_reliability::LookupReliability;
 use super::relay_task::{self, Shared};
 use super::response::Response;

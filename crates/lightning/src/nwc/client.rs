@@ -13,11 +13,11 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use usher_engine::ports::LightningError;
 use usher_protocol::message::PaymentHash;
+use usher_protocol::nwc::{Cipher, REQUEST, Scheme};
 
-use super::encryption::{Cipher, Scheme};
 use super::liveness::Liveness;
 use super::pending_request::PendingRequest;
-use super::relay_task::{self, OutgoingRequest, Shared};
+use super::relay_task::{OutgoingRequest, Shared};
 use super::request_sender::RequestSender;
 use super::response::{Announcement, Response};
 
@@ -142,7 +142,7 @@ impl Client {
     fn sign(&self, scheme: Scheme, method: &str, params: &Value, until: u64) -> Option<Event> {
         let text = json!({ "method": method, "params": params }).to_string();
         let content = self.cipher.seal(scheme, &text).ok()?;
-        let mut builder = EventBuilder::new(Kind::from_u16(relay_task::REQUEST), content)
+        let mut builder = EventBuilder::new(Kind::from_u16(REQUEST), content)
             .tag(Tag::public_key(self.shared.uri.backend))
             .tag(Tag::expiration(Timestamp::from_secs(until)))
             .custom_created_at(Timestamp::from_secs(self.shared.clock.now().secs()));

@@ -8,9 +8,11 @@ use nostr::{Event, EventId};
 use tokio::sync::mpsc;
 use tracing::debug;
 use usher_engine::ports::{LightningError, LightningNotification};
+use usher_protocol::envelope::replies_to;
+use usher_protocol::nwc;
 
 use super::client::Client;
-use super::relay_task::{self, ReceivedEvent};
+use super::relay_task::ReceivedEvent;
 use super::response::{Announcement, Notification, Response};
 
 /// Remembered notification events, to drop copies from several relays.
@@ -37,22 +39,20 @@ impl Client {
             };
             let Some(ReceivedEvent { relay, event }) = event else { return };
             let wanted = match event.kind.as_u16() {
-                relay_task::RESPONSE => relay_task::request_of(&event).is_some_and(|request| self.is_wanted(&request)),
-                relay_task::NOTIFICATION_NIP04 if uses_nip44 => false,
-                relay_task::INFO | relay_task::NOTIFICATION | relay_task::NOTIFICATION_NIP04 => {
-                    !seen.contains(&event.id)
-                }
+                nwc::RESPONSE => replies_to(&event).is_some_and(|request| self.is_wanted(&request)),
+                nwc::NOTIFICATION_NIP04 if uses_nip44 => false,
+                nwc::INFO | nwc::NOTIFICATION | nwc::NOTIFICATION_NIP04 => !seen.contains(&event.id),
                 _ => false,
             };
             if !wanted || event.pubkey != self.shared.uri.backend || event.verify().is_err() {
                 continue;
             }
             let notification = match event.kind.as_u16() {
-                relay_task::RESPONSE => {
+                nwc::RESPONSE => {
                     self.liveness.seen(relay);
                     self.read_response(&event)
                 }
-                relay_task::INFO => {
+                nwc::INFO => {
                     seen.put(event.id, ());
                     self.read_announcement(&event);
                     // The backend may have changed its version.
@@ -63,7 +63,7 @@ impl Client {
                     seen.put(event.id, ());
                     self.liveness.seen(relay);
                     let notification = self.read_notification(&event);
-                    uses_nip44 |= kind == relay_task::NOTIFICATION && notification.is_some();
+                    uses_nip44 |= kind == nwc::NOTIFICATION && notification.is_some();
                     notification
                 }
             };
@@ -105,7 +105,7 @@ impl Client {
 
     /// Hands a response to the task that waits for it. A succeeded payment is reported even if no task waits.
     fn read_response(&self, event: &Event) -> Option<LightningNotification> {
-        let request = relay_task::request_of(event)?;
+        let request = replies_to(event)?;
         let waiter = self.sender.take_waiter(&request);
         let payment = self.payments.lock().get(&request).copied();
         if waiter.is_none() && payment.is_none() {

@@ -15,7 +15,6 @@
 mod backend;
 mod client;
 mod connection_uri;
-mod encryption;
 mod event_reader;
 mod liveness;
 mod lookup_reliability;

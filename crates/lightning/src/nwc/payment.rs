@@ -10,10 +10,10 @@ use tracing::info;
 use usher_engine::ports::{CompletedPayment, LightningError, OutgoingPaymentStatus, SignedPayment};
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
+use usher_protocol::nwc;
 
 use super::client::{Client, LOOK_UP, QUIET, Request, no_response, stopping};
 use super::pending_request::PendingRequest;
-use super::relay_task;
 
 const PAY: &str = "pay_invoice";
 
@@ -45,7 +45,7 @@ impl Client {
         let event = Event::from_json(&payment.request).ok()?;
         let uri = &self.shared.uri;
         let is_ours = event.pubkey == uri.keys.public_key()
-            && event.kind.as_u16() == relay_task::REQUEST
+            && event.kind.as_u16() == nwc::REQUEST
             && event.tags.public_keys().any(|key| *key == uri.backend)
             && event.tags.expiration().is_some_and(|at| at.as_secs() <= payment.until);
         is_ours.then_some(event)

@@ -7,7 +7,6 @@ mod shared;
 use std::sync::Arc;
 use std::time::Duration;
 
-use nostr::{Event, EventId};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 use tracing::{debug, warn};
@@ -17,7 +16,7 @@ use usher_nostr_connection::{DialOptions, EndReason, Quality, Reconnection, Timi
 
 pub(crate) use outgoing_request::OutgoingRequest;
 use session::RequestSession;
-pub(crate) use shared::{INFO, NOTIFICATION, NOTIFICATION_NIP04, REQUEST, RESPONSE, ReceivedEvent, Shared};
+pub(crate) use shared::{ReceivedEvent, Shared};
 
 /// Largest message received, in bytes.
 const MAX_MESSAGE_BYTES: usize = 256 * 1024;
@@ -91,12 +90,4 @@ async fn connect_once(
         Ok(connection) => RequestSession::new(shared, relay, url, connection).run(outgoing).await,
         Err(error) => (error.into(), None),
     }
-}
-
-/// The request of a response: its first `e` tag.
-pub(crate) fn request_of(event: &Event) -> Option<EventId> {
-    event.tags.iter().take(16).find_map(|tag| match tag.as_slice() {
-        [name, id, ..] if name == "e" => EventId::from_hex(id).ok(),
-        _ => None,
-    })
 }

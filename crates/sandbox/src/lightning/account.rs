@@ -4,40 +4,33 @@ use tokio::sync::broadcast;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
-use super::ledger::Settlement;
-use super::ledger::{Ledger, Start};
-use super::shared_ledger::SharedLedger;
-use super::{InvoiceTerms, MakeError, Paid, PayError, Transaction, invoice};
+use super::ledger::{Ledger, Settlement, Start};
+use super::{InvoiceTerms, LightningNetwork, MakeError, Paid, PayError, Transaction, invoice};
 
 /// A node with a balance. A clone is another handle of the same account.
 #[derive(Clone, Debug)]
 pub struct Account {
-    ledger: SharedLedger,
+    network: LightningNetwork,
     name: String,
 }
 
 impl Account {
-    pub(super) fn new(ledger: SharedLedger, name: &str) -> Self {
-        Self { ledger, name: name.to_owned() }
+    pub(super) fn new(network: LightningNetwork, name: &str) -> Self {
+        Self { network, name: name.to_owned() }
     }
 
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How often an invoice was paid, by any account.
-    pub fn executed(&self, hash: PaymentHash) -> u32 {
-        self.ledger.read(|ledger| ledger.executed(hash))
-    }
-
     /// The settlements of all accounts from now on. A receiver that is 16,384 behind misses some.
     pub fn settlements(&self) -> broadcast::Receiver<Settlement> {
-        self.ledger.settlements()
+        self.network.settlements()
     }
 
     /// Now, in Unix seconds.
     pub fn now(&self) -> u64 {
-        self.ledger.now()
+        self.network.now()
     }
 
     pub(super) fn node_key(&self) -> Option<SecretKey> {
@@ -55,48 +48,48 @@ impl Account {
 
     /// Creates millisats for it; returns how many (the total is at most 2⁶⁴ − 1).
     pub fn grant(&self, amount: u64) -> u64 {
-        self.ledger.change(|ledger| ledger.grant(&self.name, amount))
+        self.network.change(|ledger| ledger.grant(&self.name, amount))
     }
 
     /// Makes an invoice with a new payment hash.
     pub fn make_invoice(&self, terms: &InvoiceTerms) -> Result<Invoice, MakeError> {
-        let (now, preimage, capacity) = (self.now(), invoice::new_preimage(), self.ledger.capacity());
+        let (now, preimage, capacity) = (self.now(), invoice::new_preimage(), self.network.capacity());
         let node = self.node_key().ok_or(MakeError::Full)?;
         let invoice = invoice::signed(&node, preimage.payment_hash(), terms, now)?;
-        self.ledger.change(|ledger| ledger.owe(&self.name, invoice.clone(), preimage, now, capacity))?;
+        self.network.change(|ledger| ledger.owe(&self.name, invoice.clone(), preimage, now, capacity))?;
         Ok(invoice)
     }
 
     /// Takes an open invoice back; `false` when it is not open.
     pub fn cancel_invoice(&self, hash: PaymentHash) -> bool {
-        self.ledger.change(|ledger| ledger.cancel(&self.name, hash))
+        self.network.change(|ledger| ledger.cancel(&self.name, hash))
     }
 
-    /// Pays an invoice. `amount` in millisats is for one that names none.
+    /// Pays an invoice. `amount` in millisats, if given, must be its own.
     pub fn pay(&self, invoice: &str, amount: Option<u64>) -> Result<Paid, PayError> {
-        self.pay_with(invoice, Start { amount, now: self.ledger.now(), late: false })
+        self.pay_with(invoice, Start { amount, now: self.network.now(), late: false })
     }
 
     /// As [`pay`](Self::pay), even when the invoice is expired: not every node refuses.
     pub fn pay_late(&self, invoice: &str, amount: Option<u64>) -> Result<Paid, PayError> {
-        self.pay_with(invoice, Start { amount, now: self.ledger.now(), late: true })
+        self.pay_with(invoice, Start { amount, now: self.network.now(), late: true })
     }
 
     fn pay_with(&self, invoice: &str, start: Start) -> Result<Paid, PayError> {
         let invoice = invoice.parse()?;
-        let arrived = self.ledger.change(|ledger| {
+        let arrived = self.network.change(|ledger| {
             let hash = ledger.begin(&self.name, &invoice, start)?;
             ledger.settle(&self.name, hash, start.now)
         })?;
-        Ok(self.ledger.announce(arrived))
+        Ok(self.network.announce(arrived))
     }
 
     /// Begins to pay: the balance is smaller, and nothing has arrived. Goes on with [`settle`](Self::settle) or
     /// [`fail`](Self::fail).
     pub fn begin(&self, invoice: &str, amount: Option<u64>) -> Result<PaymentHash, PayError> {
-        let start = Start { amount, now: self.ledger.now(), late: false };
+        let start = Start { amount, now: self.network.now(), late: false };
         let invoice = invoice.parse()?;
-        self.ledger.change(|ledger| ledger.begin(&self.name, &invoice, start))
+        self.network.change(|ledger| ledger.begin(&self.name, &invoice, start))
     }
 
     /// A payment in flight arrives.
@@ -105,8 +98,8 @@ impl Account {
     /// [`PayError::NoSuchPayment`].
     pub fn settle(&self, hash: PaymentHash) -> Result<Paid, PayError> {
         let now = self.now();
-        let arrived = self.ledger.change(|ledger| ledger.settle(&self.name, hash, now))?;
-        Ok(self.ledger.announce(arrived))
+        let arrived = self.network.change(|ledger| ledger.settle(&self.name, hash, now))?;
+        Ok(self.network.announce(arrived))
     }
 
     /// A payment in flight fails.
@@ -114,7 +107,7 @@ impl Account {
     /// # Errors
     /// [`PayError::NoSuchPayment`].
     pub fn fail(&self, hash: PaymentHash) -> Result<(), PayError> {
-        self.ledger.change(|ledger| ledger.fail(&self.name, hash))
+        self.network.change(|ledger| ledger.fail(&self.name, hash))
     }
 
     /// An invoice of its own.
@@ -128,6 +121,6 @@ impl Account {
     }
 
     fn read<T>(&self, look: impl FnOnce(&Ledger, &str) -> T) -> T {
-        self.ledger.read(|ledger| look(ledger, &self.name))
+        self.network.read(|ledger| look(ledger, &self.name))
     }
 }

@@ -3,7 +3,7 @@ use usher_protocol::bolt11::InvoiceError;
 /// Why an invoice was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MakeError {
-    /// The amount is zero. (An invoice without an amount leaves it to the payer.)
+    /// The amount is zero.
     #[error("the amount is zero")]
     ZeroAmount,
     /// The amount is larger than BOLT 11 allows.

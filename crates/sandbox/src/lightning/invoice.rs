@@ -7,7 +7,7 @@ use nostr::SECP256K1;
 use nostr::hashes::{Hash as _, sha256};
 use nostr::secp256k1::SecretKey;
 use rand::RngCore as _;
-use usher_protocol::bolt11::{Invoice, MAX_DESCRIPTION_BYTES, Network};
+use usher_protocol::bolt11::{Invoice, MAX_DESCRIPTION_BYTES};
 use usher_protocol::message::{PaymentHash, Preimage};
 
 use super::{InvoiceTerms, MakeError};
@@ -30,33 +30,30 @@ pub(super) fn signed(
     terms: &InvoiceTerms,
     now: u64,
 ) -> Result<Invoice, MakeError> {
-    let created_at = terms.created_at.unwrap_or(now);
-    if created_at > MAX_TIME || terms.expiry > MAX_TIME {
+    if now > MAX_TIME || terms.expiry > MAX_TIME {
         return Err(MakeError::BadTime);
+    }
+    if terms.amount == 0 {
+        return Err(MakeError::ZeroAmount);
     }
     if terms.description.len() > MAX_DESCRIPTION_BYTES {
         return Err(MakeError::DescriptionTooLong);
     }
-    let builder = InvoiceBuilder::new(currency(terms.network));
+    let builder = InvoiceBuilder::new(Currency::Regtest);
     let builder = match terms.description_hash {
         Some(hash) => builder.description_hash(sha256::Hash::from_byte_array(hash)),
         None => builder.description(terms.description.clone()),
     };
     let mut secret = [0; 32];
     rand::rng().fill_bytes(&mut secret);
-    let mut builder = builder
+    let builder = builder
+        .amount_milli_satoshis(terms.amount)
         .payment_hash(sha256::Hash::from_byte_array(*hash.as_bytes()))
         .payment_secret(PaymentSecret(secret))
-        .duration_since_epoch(Duration::from_secs(created_at))
+        .duration_since_epoch(Duration::from_secs(now))
         .min_final_cltv_expiry_delta(CLTV_DELTA)
         .expiry_time(Duration::from_secs(terms.expiry))
         .basic_mpp();
-    if let Some(amount) = terms.amount {
-        if amount == 0 {
-            return Err(MakeError::ZeroAmount);
-        }
-        builder = builder.amount_milli_satoshis(amount);
-    }
     let made: Bolt11Invoice = builder.build_signed(|message| SECP256K1.sign_ecdsa_recoverable(message, node)).map_err(
         |error| match error {
             CreationError::DescriptionTooLong => MakeError::DescriptionTooLong,
@@ -66,13 +63,4 @@ pub(super) fn signed(
     )?;
     // A new invoice is parsed like one from somebody else.
     made.to_string().parse().map_err(|_| MakeError::AmountTooLarge)
-}
-
-const fn currency(network: Network) -> Currency {
-    match network {
-        Network::Bitcoin => Currency::Bitcoin,
-        Network::Testnet => Currency::BitcoinTestnet,
-        Network::Signet => Currency::Signet,
-        Network::Regtest => Currency::Regtest,
-    }
 }

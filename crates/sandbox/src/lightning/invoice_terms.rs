@@ -1,38 +1,21 @@
 use serde::{Deserialize, Serialize};
-use usher_protocol::bolt11::Network;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvoiceTerms {
-    /// Millisats; without, the payer decides.
-    pub amount: Option<u64>,
+    /// Millisats.
+    pub amount: u64,
     /// What it is for, at most 639 bytes.
     pub description: String,
     /// The SHA-256 of what it is for, in place of the description.
     pub description_hash: Option<[u8; 32]>,
     /// For how many seconds it can be paid.
     pub expiry: u64,
-    /// When it is made, in Unix seconds; now by default. Earlier makes an invoice that is expired already.
-    pub created_at: Option<u64>,
-    /// The network it names. One for another network than regtest can be paid by nobody.
-    pub network: Network,
 }
 
 impl InvoiceTerms {
     /// An invoice of so many millisats, which can be paid for an hour.
     pub fn of(amount: u64) -> Self {
-        Self { amount: Some(amount), ..Self::open() }
-    }
-
-    /// An invoice whose payer decides the amount, which can be paid for an hour.
-    pub fn open() -> Self {
-        Self {
-            amount: None,
-            description: String::new(),
-            description_hash: None,
-            expiry: 3_600,
-            created_at: None,
-            network: Network::Regtest,
-        }
+        Self { amount, description: String::new(), description_hash: None, expiry: 3_600 }
     }
 
     #[must_use]

@@ -71,7 +71,7 @@ struct Payment {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start {
-    /// Millisats, where the invoice leaves it to the payer.
+    /// Millisats, if the payer names them: those of the invoice.
     pub(super) amount: Option<u64>,
     /// Unix seconds.
     pub(super) now: u64,
@@ -186,11 +186,10 @@ impl Ledger {
             InvoiceState::Settled { .. } => return Err(PayError::AlreadyPaid),
             InvoiceState::Cancelled => return Err(PayError::Cancelled),
         }
-        let amount = match (invoice.amount(), start.amount) {
-            (Some(fixed), Some(named)) if fixed != named => return Err(PayError::OtherAmount),
-            (Some(amount), _) | (None, Some(amount)) if amount > 0 => amount,
-            _ => return Err(PayError::AmountMissing),
-        };
+        let amount = invoice.amount().ok_or(PayError::AmountMissing)?;
+        if start.amount.is_some_and(|named| named != amount) {
+            return Err(PayError::OtherAmount);
+        }
         // Nobody on the way from an account to itself.
         let fee = if record.account == payer { 0 } else { fees.of(amount) };
         let balance = self.accounts.get_mut(payer).map(|account| &mut account.balance);

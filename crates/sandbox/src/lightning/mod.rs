@@ -15,7 +15,6 @@ mod ledger;
 mod network;
 mod network_file;
 pub mod nwc;
-mod shared_ledger;
 mod transaction;
 
 pub use crate::relay_client::RelayClientError;

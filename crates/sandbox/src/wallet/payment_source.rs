@@ -113,7 +113,7 @@ impl PaymentSource {
             Self::Account(account) => Ok(account.make_invoice(terms)?),
             Self::Nwc(client) => {
                 let params = json!({
-                    "amount": terms.amount.unwrap_or(0),
+                    "amount": terms.amount,
                     "description": terms.description,
                     "expiry": terms.expiry,
                 });

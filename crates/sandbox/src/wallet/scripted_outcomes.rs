@@ -11,27 +11,31 @@ use super::RequestContent;
 
 pub const MAX_OUTCOMES: usize = 1_000;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    Approve,
-    Decline,
-    /// Reports a failed payment, or that it does not hold the ticket.
-    Fail,
-    /// Approves after [`SLOW`](super::SLOW).
-    Slow,
-    /// Pays the invoice right after the request has expired.
-    PayLate,
-    /// Never receives the request.
-    Offline,
+usher_protocol::words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Outcome {
+        Approve = "approve",
+        Decline = "decline",
+        /// Reports a failed payment, or that it does not hold the ticket.
+        Fail = "fail",
+        /// Approves after [`SLOW`](super::SLOW).
+        Slow = "slow",
+        /// Pays the invoice right after the request has expired.
+        PayLate = "pay_late",
+        /// Never receives the request.
+        Offline = "offline",
+    }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RequestType {
-    Login,
-    /// A payment, also a charge of a subscription.
-    Payment,
-    Subscription,
-    Ticket,
+usher_protocol::words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum RequestType {
+        Login = "login",
+        /// A payment, also a charge of a subscription.
+        Payment = "payment",
+        Subscription = "subscription",
+        Ticket = "ticket",
+    }
 }
 
 impl RequestType {

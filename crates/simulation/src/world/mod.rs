@@ -23,9 +23,9 @@ use std::time::Duration;
 use nostr::Event;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
-use usher_protocol::Keys;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::Preimage;
+use usher_protocol::{Keys, nwc};
 pub(crate) use usher_testing::ports::user as keys;
 
 use self::action::Action;
@@ -240,7 +240,7 @@ impl State {
     }
 
     pub(crate) fn published(&mut self, relay: usize, event: Event) {
-        if event.kind.as_u16() == nwc_wallet::REQUEST {
+        if event.kind.as_u16() == nwc::REQUEST {
             *self.node.sent.entry(event.id).or_default() += 1;
             for _ in 0..self.copies() {
                 let latency = self.latency();

@@ -8,12 +8,9 @@ use nostr::nips::nip44::v2::ConversationKey;
 use nostr::{Event, EventBuilder, EventId, Kind, Tag, Timestamp};
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
-use usher_protocol::{Keys, envelope};
+use usher_protocol::{Keys, envelope, nwc};
 
 use super::keys;
-
-pub(crate) const REQUEST: u16 = 23_194;
-const ANNOUNCEMENT: u16 = 13_194;
 
 const NODE: u8 = 202;
 
@@ -125,7 +122,7 @@ impl Node {
 
     pub(crate) fn announcement(&self, at: u64) -> Option<Event> {
         let mut builder = EventBuilder::new(
-            Kind::from_u16(ANNOUNCEMENT),
+            Kind::from_u16(nwc::INFO),
             "pay_invoice make_invoice lookup_invoice get_info get_balance notifications",
         )
         .custom_created_at(Timestamp::from_secs(at))

@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use usher_lightning_network::{Network, PaymentStatus, Peer, PeerPayment};
-use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 use usher_sandbox::lightning::nwc::{
     Capabilities, ErrorCode, LookupParams, MakeParams, Method, NwcRequest, NwcServiceContext, PayParams, Refusal,
-    RequestHandler, Response,
+    RequestHandler, Response, not_found,
 };
 
 /// Executes requests on the payer of a Lightning network.
@@ -29,9 +28,7 @@ impl NodeHandler {
     }
 
     pub(super) fn capabilities() -> Capabilities {
-        let methods =
-            [Method::MakeInvoice, Method::LookupInvoice, Method::PayInvoice, Method::GetBalance, Method::GetInfo];
-        Capabilities { methods: methods.into(), notifications: false, ..Capabilities::default() }
+        Capabilities { notifications: false, ..Capabilities::default() }
     }
 }
 
@@ -112,12 +109,7 @@ fn make(payer: &Peer, params: &MakeParams) -> Result<Value, Refusal> {
 }
 
 fn look_up(payer: &Peer, params: &LookupParams) -> Result<Value, Refusal> {
-    let not_found = || Refusal::new(ErrorCode::NotFound, "no such invoice");
-    let hash = match (&params.payment_hash, &params.invoice) {
-        (Some(hash), _) => *hash,
-        (None, Some(invoice)) => invoice.parse::<Invoice>().map_err(|_| not_found())?.payment_hash(),
-        (None, None) => return Err(Refusal::new(ErrorCode::Other, "payment_hash or invoice is required")),
-    };
+    let hash = params.hash()?;
     let payment = payer.payment(*hash.as_bytes()).ok_or_else(not_found)?;
     Ok(payment_json(hash, &payment))
 }

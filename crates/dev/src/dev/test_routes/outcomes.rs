@@ -4,27 +4,11 @@ use axum::routing::get;
 use axum::{Extension, Json, Router};
 use serde_json::{Value, json};
 use usher_api::{ApiState, JsonObject, Problem};
-use usher_engine::request_body::field_reader::{Fields, integer, text};
+use usher_engine::request_body::field_reader::{Fields, integer, parsed};
 use usher_engine::{FieldErrors, Requester};
 use usher_sandbox::wallet::{MAX_OUTCOMES, Outcome, RequestType, ScriptedOutcome, ScriptedOutcomes};
 
 use super::token::require_token;
-
-const OUTCOMES: [(&str, Outcome); 6] = [
-    ("approve", Outcome::Approve),
-    ("decline", Outcome::Decline),
-    ("fail", Outcome::Fail),
-    ("slow", Outcome::Slow),
-    ("pay_late", Outcome::PayLate),
-    ("offline", Outcome::Offline),
-];
-
-const TYPES: [(&str, RequestType); 4] = [
-    ("login", RequestType::Login),
-    ("payment", RequestType::Payment),
-    ("subscription", RequestType::Subscription),
-    ("ticket", RequestType::Ticket),
-];
 
 /// A number that JSON of all languages can carry.
 const MAX: u64 = 1 << 53;
@@ -66,20 +50,19 @@ async fn add(
 }
 
 fn read(fields: &mut Fields<'_>) -> Option<ScriptedOutcome> {
-    let outcome = fields.required("outcome", |pointer, value, errors| word(&OUTCOMES, pointer, value, errors));
-    let request_type = fields.optional("for", |pointer, value, errors| word(&TYPES, pointer, value, errors));
+    let outcome = fields.required("outcome", |pointer, value, errors| {
+        parsed(pointer, value, errors, Outcome::parse, one_of(&Outcome::ALL.map(Outcome::as_str)))
+    });
+    let request_type = fields.optional("for", |pointer, value, errors| {
+        parsed(pointer, value, errors, RequestType::parse, one_of(&RequestType::ALL.map(RequestType::as_str)))
+    });
     let amount_millisats = fields.optional("amount_millisats", integer::<1, MAX>);
     let times_left = fields.optional("times", integer::<0, MAX>).unwrap_or(1);
     Some(ScriptedOutcome { outcome: outcome?, request_type, amount_millisats, times_left })
 }
 
-fn word<T: Copy>(words: &[(&str, T)], pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<T> {
-    let given = text(pointer, value, errors)?;
-    let found = words.iter().find(|(word, _)| *word == given).map(|(_, value)| *value);
-    found.or_else(|| {
-        let words = words.iter().map(|(word, _)| *word).collect::<Vec<_>>();
-        errors.reject(pointer, format_args!("must be one of {}", words.join(", ")))
-    })
+fn one_of(words: &[&str]) -> String {
+    format!("must be one of {}", words.join(", "))
 }
 
 fn check(scripted: &ScriptedOutcome, errors: &mut FieldErrors) {
@@ -97,15 +80,11 @@ fn answer(outcomes: &ScriptedOutcomes) -> Json<Value> {
     let list = outcomes.all();
     let list = list.iter().map(|scripted| {
         json!({
-            "outcome": name(&OUTCOMES, scripted.outcome),
-            "for": scripted.request_type.and_then(|of| name(&TYPES, of)),
+            "outcome": scripted.outcome.as_str(),
+            "for": scripted.request_type.map(RequestType::as_str),
             "amount_millisats": scripted.amount_millisats,
             "times_left": scripted.times_left,
         })
     });
     Json(json!({ "outcomes": list.collect::<Vec<_>>() }))
-}
-
-fn name<T: PartialEq>(words: &[(&'static str, T)], wanted: T) -> Option<&'static str> {
-    words.iter().find(|(_, value)| *value == wanted).map(|(word, _)| *word)
 }

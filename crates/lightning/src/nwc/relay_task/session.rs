@@ -13,9 +13,10 @@ use usher_nostr_connection::{
     Connection, EndReason, Interest, OnRefusal, Quality, Received, Session, SessionOptions, SessionTiming, Step,
     Verdict,
 };
+use usher_protocol::nwc::{INFO, NOTIFICATION, NOTIFICATION_NIP04, RESPONSE};
 
 use super::outgoing_request::OutgoingRequest;
-use super::shared::{INFO, NOTIFICATION, NOTIFICATION_NIP04, RESPONSE, ReceivedEvent, Shared};
+use super::shared::{ReceivedEvent, Shared};
 use crate::nwc::response::clean;
 
 /// Most requests kept until we have authenticated.

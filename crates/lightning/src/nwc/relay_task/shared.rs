@@ -1,4 +1,4 @@
-//! What the tasks of all relays share, and the kinds of their events.
+//! What the tasks of all relays share.
 
 use std::sync::Arc;
 
@@ -9,19 +9,6 @@ use usher_engine::ports::Clock;
 use usher_nostr_connection::{Dialer, Timing, WriteGate};
 
 use crate::nwc::connection_uri::ConnectionUri;
-
-/// The backend's announcement.
-pub(crate) const INFO: u16 = 13_194;
-
-pub(crate) const REQUEST: u16 = 23_194;
-
-pub(crate) const RESPONSE: u16 = 23_195;
-
-/// A notification of the backend, encrypted with NIP-04.
-pub(crate) const NOTIFICATION_NIP04: u16 = 23_196;
-
-/// A notification of the backend, encrypted with NIP-44.
-pub(crate) const NOTIFICATION: u16 = 23_197;
 
 /// An event of the backend, and the relay that delivered it.
 pub(crate) struct ReceivedEvent {

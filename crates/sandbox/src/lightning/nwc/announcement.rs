@@ -1,11 +1,10 @@
 //! The event by which a wallet service publishes what it can do.
 
 use nostr::{EventBuilder, Kind, Tag, TagKind, Timestamp};
+use usher_protocol::nwc::INFO;
 use usher_protocol::{Event, Keys};
 
 use super::{Capabilities, Encryptions};
-
-pub(super) const INFO: u16 = 13_194;
 
 #[derive(Debug, Default)]
 pub(super) struct LastAnnouncement(Option<(Capabilities, u64)>);

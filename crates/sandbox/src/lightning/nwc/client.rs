@@ -11,12 +11,11 @@ use tokio::sync::{OnceCell, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_protocol::envelope::replies_to;
+use usher_protocol::nwc::{Cipher, INFO, REQUEST, RESPONSE, Scheme};
 use usher_protocol::{Event, EventId, Keys, PublicKey, SecretKey};
 
 use super::Method;
-use super::announcement::{INFO, tag};
-use super::cipher::{Cipher, Scheme};
-use super::wire::{REQUEST, RESPONSE};
+use super::announcement::tag;
 use crate::clock::SharedClock;
 use crate::relay_client::{RelayClient, RelayClientError, RelayEvent};
 
@@ -194,8 +193,7 @@ async fn read(cipher: Arc<Cipher>, answers: Arc<Answers>, mut events: mpsc::Rece
             continue;
         }
         let Some(waiting) = replies_to(&event).and_then(|id| answers.waiting.lock().remove(&id)) else { continue };
-        let scheme = if event.content.contains("?iv=") { Scheme::Nip04 } else { Scheme::Nip44 };
-        let text = cipher.open(scheme, &event).unwrap_or_default();
+        let text = cipher.open(&event.content).unwrap_or_default();
         // Who asked may have given up.
         let _ = waiting.send(serde_json::from_str(&text).unwrap_or(Value::Null));
     }

@@ -1,7 +1,7 @@
 //! Executing requests on an account.
 
 use serde_json::{Value, json};
-use usher_protocol::bolt11::{Invoice, Network};
+use usher_protocol::bolt11::Network;
 
 use super::wire::{self, LookupParams, MakeParams, PayParams, Refusal};
 use super::{Capabilities, ErrorCode, Method, NwcRequest};
@@ -35,13 +35,8 @@ fn make(account: &Account, params: MakeParams) -> Result<Value, Refusal> {
 }
 
 fn look_up(account: &Account, params: &LookupParams) -> Result<Value, Refusal> {
-    let not_found = || Refusal::new(ErrorCode::NotFound, "no such invoice");
-    let hash = match (&params.payment_hash, &params.invoice) {
-        (Some(hash), _) => *hash,
-        (None, Some(invoice)) => invoice.parse::<Invoice>().map_err(|_| not_found())?.payment_hash(),
-        (None, None) => return Err(Refusal::new(ErrorCode::Other, "payment_hash or invoice is required")),
-    };
-    let found = account.incoming(hash).or_else(|| account.outgoing(hash)).ok_or_else(not_found)?;
+    let hash = params.hash()?;
+    let found = account.incoming(hash).or_else(|| account.outgoing(hash)).ok_or_else(wire::not_found)?;
     Ok(wire::transaction_json(&found))
 }
 

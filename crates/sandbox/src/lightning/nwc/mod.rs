@@ -5,7 +5,6 @@
 
 mod announcement;
 mod capabilities;
-mod cipher;
 mod client;
 mod executor;
 mod keys;
@@ -29,4 +28,4 @@ pub use received_request::NwcRequest;
 pub use request_handler::{HonestHandler, RequestHandler};
 pub use service::NwcService;
 pub use service_context::NwcServiceContext;
-pub use wire::{LookupParams, MakeParams, PayParams, Refusal, Response, transaction_json};
+pub use wire::{LookupParams, MakeParams, PayParams, Refusal, Response, not_found, transaction_json};

@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use usher_protocol::EventId;
+use usher_protocol::nwc::Scheme;
 
 use super::Method;
-use super::cipher::Scheme;
 use super::wire::{Call, Refusal, Response};
 
 #[derive(Clone, Debug)]

@@ -5,6 +5,7 @@ use nostr::{Filter, Kind};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use usher_protocol::nwc::REQUEST;
 
 use super::capabilities::Capabilities;
 use super::keys::NwcKeys;
@@ -12,7 +13,6 @@ use super::metrics::NwcMetrics;
 use super::payment_notifier;
 use super::request_handler::{HonestHandler, RequestHandler};
 use super::service_context::{NwcServiceContext, Running};
-use super::wire::REQUEST;
 use crate::lightning::Account;
 use crate::relay_client::{RelayClient, RelayClientError, RelayEvent};
 

@@ -11,17 +11,17 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use usher_protocol::nwc::{Cipher, REQUEST, RESPONSE, Scheme};
 use usher_protocol::{Event, EventId, Keys};
 
 use super::announcement::LastAnnouncement;
 use super::capabilities::{Capabilities, Encryptions};
-use super::cipher::{Cipher, Scheme};
 use super::executor;
 use super::keys::NwcKeys;
 use super::metrics::NwcMetrics;
 use super::notification;
 use super::received_request::NwcRequest;
-use super::wire::{Call, REQUEST, RESPONSE, Response};
+use super::wire::{Call, Response};
 use super::{ErrorCode, Method};
 use crate::lightning::Account;
 use crate::relay_client::RelayClient;
@@ -129,13 +129,15 @@ impl NwcServiceContext {
             self.count(|metrics| metrics.unreadable += 1);
             None
         };
-        let (Some(scheme), Some(cipher)) = (Scheme::of(event), &self.cipher) else { return unreadable() };
+        let (Some(scheme), Some(cipher)) = (scheme_of(event), &self.cipher) else { return unreadable() };
         let accepted = match self.capabilities.lock().encryptions {
             Encryptions::Both => scheme,
             Encryptions::Nip04 => Scheme::Nip04,
             Encryptions::Nip44 => Scheme::Nip44,
         };
-        let call = cipher.open(scheme, event).ok().and_then(|text| serde_json::from_str::<Call>(&text).ok());
+        let text = Some(&event.content).filter(|content| Scheme::of(content) == scheme);
+        let text = text.and_then(|content| cipher.open(content).ok());
+        let call = text.and_then(|text| serde_json::from_str::<Call>(&text).ok());
         let Some(call) = call else { return unreadable() };
         let method = Method::parse(&call.method);
         let expires_at = event.tags.expiration().map(|at| at.as_secs());
@@ -210,4 +212,10 @@ impl NwcServiceContext {
         let (Some(client), Ok(event)) = (client, builder.sign_with_keys(keys)) else { return false };
         client.send(&event).inspect_err(|error| tracing::warn!(%error, "the wallet service cannot respond")).is_ok()
     }
+}
+
+/// The encryption of a request: without a tag it is the old one. `None` when nobody here knows it.
+fn scheme_of(event: &Event) -> Option<Scheme> {
+    let tag = event.tags.iter().find(|tag| tag.as_slice().first().is_some_and(|name| name == "encryption"));
+    tag.and_then(|tag| tag.content()).map_or(Some(Scheme::Nip04), Scheme::parse)
 }

@@ -7,10 +7,6 @@ use usher_protocol::message::PaymentHash;
 use super::ErrorCode;
 use crate::lightning::{Direction, InvoiceTerms, State, Transaction};
 
-pub(super) const REQUEST: u16 = 23_194;
-
-pub(super) const RESPONSE: u16 = 23_195;
-
 /// Seconds for which an invoice can be paid unless the app says otherwise.
 const DEFAULT_EXPIRY: u64 = 3_600;
 
@@ -60,6 +56,23 @@ pub struct LookupParams {
     pub payment_hash: Option<PaymentHash>,
     #[serde(default)]
     pub invoice: Option<String>,
+}
+
+impl LookupParams {
+    /// The payment hash that it names.
+    pub fn hash(&self) -> Result<PaymentHash, Refusal> {
+        match (&self.payment_hash, &self.invoice) {
+            (Some(hash), _) => Ok(*hash),
+            (None, Some(invoice)) => {
+                invoice.parse().map_err(|_| not_found()).map(|invoice: Invoice| invoice.payment_hash())
+            }
+            (None, None) => Err(Refusal::new(ErrorCode::Other, "payment_hash or invoice is required")),
+        }
+    }
+}
+
+pub fn not_found() -> Refusal {
+    Refusal::new(ErrorCode::NotFound, "no such invoice")
 }
 
 /// The parameters of `pay_invoice`.

@@ -8,16 +8,13 @@ use serde_json::{Value, json};
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::envelope;
 use usher_protocol::message::PaymentHash;
+use usher_protocol::nwc::{NOTIFICATION, RESPONSE};
 
 use super::{Incoming, NODE, Outgoing, PAYEE, PaymentBehaviour, PaymentState, client};
 use crate::world::action::{Action, Request};
 use crate::world::approvals::APPROVAL_ABOVE;
 use crate::world::outage::Operation;
 use crate::world::{State, invoice, preimage};
-
-const RESPONSE: u16 = 23_195;
-
-const NOTIFICATION: u16 = 23_197;
 
 impl State {
     /// A payee's invoice that the service's wallet may be asked to pay.

@@ -1,4 +1,4 @@
-//! The two encryptions of NIP-47.
+//! Nostr Wallet Connect (NIP-47), as a service's Lightning wallet and its clients speak it: event kinds and encryptions.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,34 +6,66 @@ use nostr::nips::nip04;
 use nostr::nips::nip44::v2::{self, ConversationKey};
 use nostr::{PublicKey, SecretKey};
 
+/// The announcement of what a wallet supports.
+pub const INFO: u16 = 13_194;
+/// Request, client to wallet.
+pub const REQUEST: u16 = 23_194;
+/// Response, wallet to client.
+pub const RESPONSE: u16 = 23_195;
+/// Notification, wallet to client, encrypted with NIP-04.
+pub const NOTIFICATION_NIP04: u16 = 23_196;
+/// Notification, wallet to client, encrypted with NIP-44.
+pub const NOTIFICATION: u16 = 23_197;
+
 /// Longest content decrypted, in bytes; the requested responses have a few hundred.
 const MAX_CONTENT_BYTES: usize = 64 * 1024;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scheme {
-    /// NIP-04, for old backends.
-    Nip04,
-    /// NIP-44 version 2.
-    Nip44,
+crate::words! {
+    /// How a message is encrypted, by its name in an `encryption` tag.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Scheme {
+        /// NIP-04, for old wallets and clients.
+        Nip04 = "nip04",
+        /// NIP-44 version 2.
+        Nip44 = "nip44_v2",
+    }
+}
+
+impl Scheme {
+    /// How this content is encrypted, by its form.
+    pub fn of(content: &str) -> Self {
+        if content.contains("?iv=") { Self::Nip04 } else { Self::Nip44 }
+    }
 }
 
 /// A message could not be encrypted or decrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Unreadable;
+pub struct Unreadable;
 
-pub(crate) struct Cipher {
+/// Encrypts and decrypts between one key and another.
+pub struct Cipher {
     ours: SecretKey,
     theirs: PublicKey,
     conversation: ConversationKey,
 }
 
+crate::debug_shows!(Cipher { theirs });
+
 impl Cipher {
-    pub(crate) fn new(ours: &SecretKey, theirs: PublicKey) -> Result<Self, Unreadable> {
+    /// A cipher between our secret key and their public key.
+    ///
+    /// # Errors
+    /// [`Unreadable`] when the keys cannot be combined.
+    pub fn new(ours: &SecretKey, theirs: PublicKey) -> Result<Self, Unreadable> {
         let conversation = ConversationKey::derive(ours, &theirs).map_err(|_| Unreadable)?;
         Ok(Self { ours: ours.clone(), theirs, conversation })
     }
 
-    pub(crate) fn seal(&self, scheme: Scheme, text: &str) -> Result<String, Unreadable> {
+    /// Encrypts a text.
+    ///
+    /// # Errors
+    /// [`Unreadable`] when it is too long.
+    pub fn seal(&self, scheme: Scheme, text: &str) -> Result<String, Unreadable> {
         match scheme {
             Scheme::Nip04 => nip04::encrypt(&self.ours, &self.theirs, text).map_err(|_| Unreadable),
             Scheme::Nip44 => {
@@ -44,11 +76,14 @@ impl Cipher {
     }
 
     /// Decrypts a content of either scheme; NIP-04 is recognised by its form.
-    pub(crate) fn open(&self, content: &str) -> Result<String, Unreadable> {
+    ///
+    /// # Errors
+    /// [`Unreadable`], also when it is too long.
+    pub fn open(&self, content: &str) -> Result<String, Unreadable> {
         if content.len() > MAX_CONTENT_BYTES {
             return Err(Unreadable);
         }
-        if content.contains("?iv=") {
+        if Scheme::of(content) == Scheme::Nip04 {
             return nip04::decrypt(&self.ours, &self.theirs, content).map_err(|_| Unreadable);
         }
         let payload = STANDARD.decode(content).map_err(|_| Unreadable)?;
