@@ -35,19 +35,18 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, errors: &mut Vec<ConfigErr
         let origin = reader.origin(name).cloned();
         errors.push(ConfigError { origin, what: format!("{name} {what}") });
     };
-    if reader.peek::<Option<DatabaseUrl>>("database.url").flatten().is_some() {
+    if reader.peek_set::<DatabaseUrl>("database.url").is_some() {
         if reader.peek("wallet.ln_backend") == Some(LnBackend::Embedded) {
             let what = "cannot be embedded together with database.url: an old copy of a channel's state loses money, and the \
                         node's library cannot yet write under the lease of the active instance; use nwc";
             note("wallet.ln_backend", what.to_owned());
         }
-        if reader.peek::<Option<WebUrl>>("pages.public_url").is_some_and(|url| url.is_none()) {
+        if reader.unset::<WebUrl>("pages.public_url").is_some() {
             let what = "is required together with database.url: pages have one address, whichever instance serves them";
             note("pages.public_url", what.to_owned());
         }
         let address = reader.peek::<IpAddr>("info.listen_address");
-        let is_unset =
-            reader.peek::<Option<HostPort>>("database.instance_address").is_some_and(|given| given.is_none());
+        let is_unset = reader.unset::<HostPort>("database.instance_address").is_some();
         if is_unset && address.is_some_and(|address| address.is_unspecified()) {
             let what = "is required together with database.url while info.listen_address is every address of the machine: \
                         other instances must know where to reach this one";
@@ -56,7 +55,7 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, errors: &mut Vec<ConfigErr
     }
     let tokens = [
         ("auth.auth_token", reader.peek::<ApiToken>("auth.auth_token")),
-        ("auth.previous_token", reader.peek::<Option<ApiToken>>("auth.previous_token").flatten()),
+        ("auth.previous_token", reader.peek_set::<ApiToken>("auth.previous_token")),
     ];
     for (name, token) in tokens {
         if let (Some(address), Some(weakness)) = (exposed(reader), token.and_then(|token| token.weakness())) {
@@ -69,7 +68,7 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, errors: &mut Vec<ConfigErr
             );
         }
     }
-    let proof = reader.peek::<Option<SubkeyProof>>("nostr.subkey_proof").flatten();
+    let proof = reader.peek_set::<SubkeyProof>("nostr.subkey_proof");
     if let (Some(proof), Some(key)) = (proof, reader.peek::<PrivateKey>("nostr.private_key")) {
         match proof.verify(&key.public(), Permission::Auth, now.secs()) {
             Ok(()) => {}
@@ -82,47 +81,39 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, errors: &mut Vec<ConfigErr
     for error in check_profile(&profile(reader)).err().into_iter().flatten() {
         note(&format!("profile.{}", error.name()), error.detail.clone());
     }
-    if let Some(url) = reader.peek::<Option<WebUrl>>("pages.public_url").flatten()
-        && (url.url().query().is_some() || url.url().fragment().is_some())
-    {
-        note("pages.public_url", "must have neither a query nor a fragment".to_owned());
-    }
-    if let Some(url) = reader.peek::<Option<WebUrl>>("pages.public_url").flatten()
-        && !is_plain_path(url.url().path())
-    {
-        let what = "must have a path of letters, digits, `-`, `_`, `.`, `~` and single slashes, or none: proxies change others";
-        note("pages.public_url", what.to_owned());
+    if let Some(url) = reader.peek_set::<WebUrl>("pages.public_url") {
+        if url.url().query().is_some() || url.url().fragment().is_some() {
+            note("pages.public_url", "must have neither a query nor a fragment".to_owned());
+        }
+        if !is_plain_path(url.url().path()) {
+            let what = "must have a path of letters, digits, `-`, `_`, `.`, `~` and single slashes, or none: proxies change \
+                        others";
+            note("pages.public_url", what.to_owned());
+        }
     }
     passkey_checks::check(reader, &mut note);
     notice_checks::check(reader, &mut note);
     let api_port = reader.peek::<BoundedInteger<0, 65535>>("info.listen_port").map(BoundedInteger::get);
-    let pages_port =
-        reader.peek::<Option<BoundedInteger<0, 65535>>>("pages.listen_port").flatten().map(BoundedInteger::get);
+    let pages_port = reader.peek_set::<BoundedInteger<0, 65535>>("pages.listen_port").map(BoundedInteger::get);
     if pages_port.is_some_and(|port| port != 0 && Some(port) == api_port) {
         note("pages.listen_port", "must differ from info.listen_port".to_owned());
     }
-    if let Some(url) = reader.peek::<Option<WebUrl>>("verification.mint_url").flatten()
+    if let Some(url) = reader.peek_set::<WebUrl>("verification.mint_url")
         && mint_url::normalize(url.url().as_str()).is_none()
     {
         note("verification.mint_url", "must have neither a query nor a fragment, and at most 512 bytes".to_owned());
     }
-    let is_missing = |key: &str, is_set: Option<bool>| (is_set == Some(false)).then(|| key.to_owned());
-    let web = |key| reader.peek::<Option<WebUrl>>(key).map(|url| url.is_some());
     let missing = match reader.peek("verification.provider") {
-        Some(VerificationProvider::Oidc) => {
-            let client = reader.peek::<Option<Text>>("verification.oidc.client_id").map(|client| client.is_some());
-            let issuer = is_missing("verification.oidc.issuer", web("verification.oidc.issuer"));
-            issuer.or_else(|| is_missing("verification.oidc.client_id", client))
-        }
-        Some(VerificationProvider::Remote) => is_missing("verification.remote.url", web("verification.remote.url")),
+        Some(VerificationProvider::Oidc) => reader
+            .unset::<WebUrl>("verification.oidc.issuer")
+            .or_else(|| reader.unset::<Text>("verification.oidc.client_id")),
+        Some(VerificationProvider::Remote) => reader.unset::<WebUrl>("verification.remote.url"),
         Some(VerificationProvider::Manual) | None => None,
     };
     if let Some(missing) = missing {
         note("verification.provider", format!("needs {missing}, which is not set"));
     }
-    // An invalid address is reported where it is read.
-    let address = reader.peek::<Option<NwcUrl>>("wallet.nwc.url");
-    if reader.peek("wallet.ln_backend") == Some(LnBackend::Nwc) && address.is_some_and(|address| address.is_none()) {
+    if reader.peek("wallet.ln_backend") == Some(LnBackend::Nwc) && reader.unset::<NwcUrl>("wallet.nwc.url").is_some() {
         note("wallet.ln_backend", "needs wallet.nwc.url, which is not set".to_owned());
     }
     let sources = reader.peek::<Option<RateSources>>("rates.sources").map(|sources| sources.is_some());
@@ -130,7 +121,7 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, errors: &mut Vec<ConfigErr
     if (sources, currencies) == (Some(true), Some(false)) {
         note("rates.currencies", "is required together with rates.sources: it lists the currencies to read".to_owned());
     }
-    let shown = reader.peek::<Option<CurrencyCode>>("pages.show_currency").flatten();
+    let shown = reader.peek_set::<CurrencyCode>("pages.show_currency");
     if let Some((shown, currencies)) = shown.zip(reader.peek::<Currencies>("rates.currencies"))
         && (sources == Some(false) || !currencies.codes().contains(&shown))
     {
@@ -152,11 +143,11 @@ fn lightning_address(reader: &Reader<'_>, note: &mut impl FnMut(&str, String)) {
         return;
     }
     let missing = [
-        ("profile.nip05", reader.peek::<Option<Nip05>>("profile.nip05").is_some_and(|name| name.is_none())),
-        ("pages.public_url", reader.peek::<Option<WebUrl>>("pages.public_url").is_some_and(|url| url.is_none())),
-        ("wallet.ln_backend", reader.peek("wallet.ln_backend") == Some(LnBackend::None)),
+        reader.unset::<Nip05>("profile.nip05"),
+        reader.unset::<WebUrl>("pages.public_url"),
+        (reader.peek("wallet.ln_backend") == Some(LnBackend::None)).then_some("wallet.ln_backend"),
     ];
-    for (name, _) in missing.into_iter().filter(|(_, is_missing)| *is_missing) {
+    for name in missing.into_iter().flatten() {
         note("payments.lightning_address", format!("needs {name}, which is not set"));
     }
 }
@@ -170,14 +161,11 @@ fn is_plain_path(path: &str) -> bool {
 
 fn profile(reader: &Reader<'_>) -> ProfileChange {
     ProfileChange {
-        name: reader.peek::<Option<ProfileName>>("profile.name").flatten().map(|name| name.as_str().to_owned()),
-        display_name: reader
-            .peek::<Option<Text>>("profile.display_name")
-            .flatten()
-            .map(|name| name.as_str().to_owned()),
-        picture: reader.peek::<Option<WebUrl>>("profile.picture").flatten().map(|url| url.url().to_string()),
+        name: reader.peek_set::<ProfileName>("profile.name").map(|name| name.as_str().to_owned()),
+        display_name: reader.peek_set::<Text>("profile.display_name").map(|name| name.as_str().to_owned()),
+        picture: reader.peek_set::<WebUrl>("profile.picture").map(|url| url.url().to_string()),
         about: None,
-        nip05: reader.peek::<Option<Nip05>>("profile.nip05").flatten().map(|text| text.as_str().to_owned()),
+        nip05: reader.peek_set::<Nip05>("profile.nip05").map(|text| text.as_str().to_owned()),
     }
 }
 

@@ -16,40 +16,30 @@ pub(super) fn check(reader: &Reader<'_>, note: &mut impl FnMut(&str, String)) {
     if reader.peek("wallet.ln_backend") != Some(LnBackend::Embedded) {
         return;
     }
-    // Whether a key is set; an invalid value is reported where it is read.
-    let secret = |key| reader.peek::<Option<Secret>>(key).map(|value| value.is_some());
-    let url = reader.peek::<Option<WebUrl>>("wallet.embedded.chain_url").map(|url| url.is_some());
-    let host = reader.peek::<Option<HostName>>("wallet.embedded.bitcoind.host").map(|host| host.is_some());
-    let mnemonic = reader.peek::<Option<Mnemonic>>("wallet.embedded.mnemonic").map(|value| value.is_some());
-    let mut needed = vec![
-        ("wallet.embedded.mnemonic", mnemonic, ""),
-        ("wallet.embedded.api_key", secret("wallet.embedded.api_key"), " (`none` if nobody wants one)"),
+    let no_host = reader.unset::<HostName>("wallet.embedded.bitcoind.host");
+    let host = reader.peek_set::<HostName>("wallet.embedded.bitcoind.host");
+    let of_host = |key: Option<&'static str>| key.filter(|_| host.is_some());
+    let needed = [
+        (reader.unset::<Mnemonic>("wallet.embedded.mnemonic"), ""),
+        (reader.unset::<Secret>("wallet.embedded.api_key"), " (`none` if nobody wants one)"),
+        (of_host(reader.unset::<Text>("wallet.embedded.bitcoind.rpc_user")), ""),
+        (of_host(reader.unset::<Secret>("wallet.embedded.bitcoind.rpc_password")), ""),
     ];
-    if host == Some(true) {
-        let user = reader.peek::<Option<Text>>("wallet.embedded.bitcoind.rpc_user").map(|user| user.is_some());
-        needed.push(("wallet.embedded.bitcoind.rpc_user", user, ""));
-        let password = secret("wallet.embedded.bitcoind.rpc_password");
-        needed.push(("wallet.embedded.bitcoind.rpc_password", password, ""));
-    }
-    for (key, is_set, hint) in needed {
-        if is_set == Some(false) {
+    for (key, hint) in needed {
+        if let Some(key) = key {
             note("wallet.ln_backend", format!("needs {key}, which is not set{hint}"));
         }
     }
-    match (url, host) {
-        (Some(false), Some(false)) => note(
-            "wallet.ln_backend",
-            "needs wallet.embedded.chain_url or wallet.embedded.bitcoind.host, and neither is set".to_owned(),
-        ),
-        (Some(true), Some(true)) => note(
-            "wallet.embedded.chain_url",
-            "and wallet.embedded.bitcoind.host are both set; remove one, because the node has one chain source"
-                .to_owned(),
-        ),
-        _ => {}
+    if no_host.is_some() && reader.unset::<WebUrl>("wallet.embedded.chain_url").is_some() {
+        let what = "needs wallet.embedded.chain_url or wallet.embedded.bitcoind.host, and neither is set";
+        note("wallet.ln_backend", what.to_owned());
     }
-    let url = reader.peek::<Option<WebUrl>>("wallet.embedded.chain_url").flatten();
-    if url.is_some_and(|url| url.url().query().is_some() || url.url().fragment().is_some()) {
+    let Some(url) = reader.peek_set::<WebUrl>("wallet.embedded.chain_url") else { return };
+    if host.is_some() {
+        let what = "and wallet.embedded.bitcoind.host are both set; remove one, because the node has one chain source";
+        note("wallet.embedded.chain_url", what.to_owned());
+    }
+    if url.url().query().is_some() || url.url().fragment().is_some() {
         note("wallet.embedded.chain_url", "must have neither a query nor a fragment".to_owned());
     }
 }

@@ -1,7 +1,7 @@
 //! Loads a configuration: file and environment, the values in force, and errors.
 
 use std::ffi::OsString;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 use usher_engine::UnixMillis;
@@ -142,12 +142,17 @@ fn secret_files(layer: &Layer) -> impl Iterator<Item = (&'static str, PathBuf)> 
 }
 
 fn base_url(reader: &Reader<'_>) -> Option<String> {
-    let host = match reader.peek("info.listen_address")? {
-        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.to_string(),
-        IpAddr::V6(ip) if ip.is_unspecified() => format!("[{}]", Ipv6Addr::LOCALHOST),
-        IpAddr::V4(ip) => ip.to_string(),
-        IpAddr::V6(ip) => format!("[{ip}]"),
-    };
     let port = reader.peek::<BoundedInteger<0, 65535>>("info.listen_port")?.get();
-    (port != 0).then(|| format!("http://{host}:{port}"))
+    let address = SocketAddr::new(reader.peek("info.listen_address")?, u16::try_from(port).ok()?);
+    (port != 0).then(|| format!("http://{}", from_this_machine(address)))
+}
+
+/// The address by which this machine reaches a listener.
+pub(crate) fn from_this_machine(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
 }

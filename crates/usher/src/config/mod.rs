@@ -33,4 +33,5 @@ mod tests;
 
 pub use error::{ConfigError, Origin};
 pub use keys::Config;
+pub(crate) use load::from_this_machine;
 pub use load::{Loaded, Source, load, load_text, load_text_and_environment};

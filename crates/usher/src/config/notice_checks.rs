@@ -8,16 +8,14 @@ use super::setting::{
 
 /// Records what notices are about and other keys rule out.
 pub(super) fn check(reader: &Reader<'_>, note: &mut impl FnMut(&str, String)) {
-    let Some(targets) = reader.peek::<Option<NoticeTargets>>("notices").flatten() else { return };
+    let Some(targets) = reader.peek_set::<NoticeTargets>("notices") else { return };
     let backend = reader.peek::<LnBackend>("wallet.ln_backend");
-    let has_webhook = reader.peek::<Option<WebhookUrl>>("webhook.url").is_none_or(|url| url.is_some());
-    let has_approvals = reader
-        .peek::<Option<BoundedInteger<0, 2_100_000_000_000_000_000>>>("wallet.approval_above_millisats")
-        .is_none_or(|limit| limit.is_some());
+    let has_webhook = reader.unset::<WebhookUrl>("webhook.url").is_none();
+    let no_limit = reader.unset::<BoundedInteger<0, 2_100_000_000_000_000_000>>("wallet.approval_above_millisats");
     for trigger in targets.triggers() {
         let missing = match trigger {
             Trigger::Webhook if !has_webhook => "webhook.url",
-            Trigger::Approval if !has_approvals => "wallet.approval_above_millisats",
+            Trigger::Approval if no_limit.is_some() => "wallet.approval_above_millisats",
             Trigger::BalanceBelow(_) if backend == Some(LnBackend::None) => "a Lightning backend (wallet.ln_backend)",
             Trigger::InboundBelow(_) if backend.is_some_and(|backend| backend != LnBackend::Embedded) => {
                 "wallet.ln_backend = \"embedded\": other backends do not tell what they can receive"

@@ -20,8 +20,8 @@ fn is_below(host: &str, domain: &str) -> bool {
 
 /// Records a passkey domain that does not cover the pages. Browsers also refuse public suffixes such as `co.uk`.
 pub(super) fn check(reader: &Reader<'_>, note: &mut impl FnMut(&str, String)) {
-    let Some(rp_id) = reader.peek::<Option<RpId>>("pages.passkey_rp_id").flatten() else { return };
-    let url = reader.peek::<Option<WebUrl>>("pages.public_url").flatten();
+    let Some(rp_id) = reader.peek_set::<RpId>("pages.passkey_rp_id") else { return };
+    let url = reader.peek_set::<WebUrl>("pages.public_url");
     match url.as_ref().and_then(|url| passkey_host(url.url())) {
         None => {
             let what = "needs pages.public_url with https and a domain name, or http://localhost: browsers offer passkeys \

@@ -124,6 +124,16 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The value of an optional key, if it is set and valid.
+    pub fn peek_set<T: Setting>(&self, name: &'static str) -> Option<T> {
+        self.peek::<Option<T>>(name).flatten()
+    }
+
+    /// The name of an optional key that is not set. An invalid value is reported where it is read.
+    pub fn unset<T: Setting>(&self, name: &'static str) -> Option<&'static str> {
+        self.peek::<Option<T>>(name).filter(Option::is_none).map(|_| name)
+    }
+
     /// The given or default value of a key, if it can be parsed.
     fn value<T: Setting>(&self, key: &'static Key) -> Option<(Result<T, String>, Origin)> {
         let default = || key.default.map(|default| (T::read(&default_value(default)), Origin::Default));

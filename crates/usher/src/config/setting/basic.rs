@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::{RawValue, Setting, empty, quoted, text, unfit};
 
 /// Longest one-line text of a setting, in bytes.
-const MAX_TEXT: usize = 1000;
+pub(super) const MAX_TEXT: usize = 1000;
 
 /// A whole number from `MIN` to `MAX`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,25 +88,27 @@ macro_rules! text_setting {
             }
         }
 
-        impl Setting for $Type {
-            fn expected() -> String {
-        $expected.to_owned()
-    }
+        impl $crate::config::setting::Setting for $Type {
             const EXAMPLE: &'static str = $example;
 
-            fn read(given: &RawValue) -> Result<Self, String> {
+            fn expected() -> String {
+                $expected.to_owned()
+            }
+
+            fn read(given: &$crate::config::setting::RawValue) -> Result<Self, String> {
                 let test: fn(&str) -> bool = $test;
-                let text = text::<Self>(given)?;
-                let fits = text.len() <= MAX_TEXT && !text.chars().any(char::is_control) && test(text);
-                if fits { Ok(Self(text.to_owned())) } else { Err(unfit::<Self>()) }
+                let text = $crate::config::setting::text::<Self>(given)?;
+                let fits = text.len() <= $crate::config::setting::basic::MAX_TEXT && !text.chars().any(char::is_control);
+                if fits && test(text) { Ok(Self(text.to_owned())) } else { Err($crate::config::setting::unfit::<Self>()) }
             }
 
             fn show(&self) -> String {
-                quoted(&self.0)
+                $crate::config::setting::quoted(&self.0)
             }
         }
     };
 }
+pub(super) use text_setting;
 
 /// Whether a text is a domain name and not an IP address, as browsers require for an RP id.
 fn is_domain(text: &str) -> bool {

@@ -4,7 +4,8 @@ use serde_json::Value;
 use usher_engine::access::{Operator, Role, is_operator_name};
 use usher_protocol::keys::npub;
 
-use super::{RawValue, Setting, public_keys, quoted, unfit};
+use super::lists::key;
+use super::{RawValue, Setting, quoted, read_each, tables, unfit};
 
 const MAX_ENTRIES: usize = 100;
 
@@ -31,26 +32,16 @@ impl Setting for ConsoleOperators {
                                    name = \"Anna\", role = \"admin\" }]";
 
     fn read(given: &RawValue) -> Result<Self, String> {
-        let json = match given {
-            RawValue::List(list) if list.is_empty() => return Ok(Self(Vec::new())),
-            RawValue::Text(text) if text.trim().is_empty() => return Ok(Self(Vec::new())),
-            RawValue::Text(json) | RawValue::Tables(json) => json,
-            _ => return Err(unfit::<Self>()),
+        let entries = match given {
+            RawValue::List(list) if list.is_empty() => Vec::new(),
+            RawValue::Text(text) if text.trim().is_empty() => Vec::new(),
+            given => tables::<Self>(given)?,
         };
-        let Ok(Value::Array(entries)) = serde_json::from_str(json) else { return Err(unfit::<Self>()) };
         if entries.len() > MAX_ENTRIES {
             return Err(unfit::<Self>());
         }
-        let mut operators: Vec<Operator> = Vec::with_capacity(entries.len());
-        for (number, entry) in (1..).zip(&entries) {
-            let wrong = |problem: &str| format!("has an error in its entry {number}: {problem}");
-            let operator = operator(entry).map_err(wrong)?;
-            if operators.iter().any(|other| other.key == operator.key || other.name == operator.name) {
-                return Err(wrong("another entry has the same `key` or `name`"));
-            }
-            operators.push(operator);
-        }
-        Ok(Self(operators))
+        let alike = |one: &Operator, other: &Operator| one.key == other.key || one.name == other.name;
+        read_each(&entries, operator, alike, "another entry has the same `key` or `name`").map(Self)
     }
 
     fn show(&self) -> String {
@@ -61,11 +52,11 @@ impl Setting for ConsoleOperators {
     }
 }
 
-fn operator(entry: &Value) -> Result<Operator, &'static str> {
+fn operator(entry: &Value) -> Result<Operator, String> {
     let entry = entry.as_object().filter(|entry| entry.len() == 3).ok_or("it needs `key`, `name` and `role` alone")?;
     let text = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default();
     Ok(Operator {
-        key: public_keys::key(text("key")).ok_or("`key` must be an npub or 64 hex characters of a public key")?,
+        key: key(text("key")).ok_or("`key` must be an npub or 64 hex characters of a public key")?,
         name: Some(text("name").to_owned())
             .filter(|name| is_operator_name(name))
             .ok_or("`name` must be 1 to 60 visible characters on one line, without spaces at its ends")?,

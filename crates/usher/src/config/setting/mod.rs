@@ -5,37 +5,33 @@ mod basic;
 mod choice;
 mod console_operators;
 mod hours;
+mod lists;
 mod log_filter;
-mod login_methods;
 mod node_address;
 mod nostr;
 mod notices;
 mod nwc;
 mod openid_clients;
-mod public_keys;
 mod rates;
-mod return_urls;
 mod secret;
-mod trusted_proxies;
 mod url;
+
+use serde_json::Value;
 
 pub use self::url::{DatabaseUrl, WebUrl, WebhookUrl, crosses_network_in_clear, is_on_this_machine};
 pub use basic::{BoundedInteger, EmailDomain, Nip05, ProfileName, RpId, Text, Unit};
 pub use choice::{LnBackend, LogFormat, VerificationProvider};
 pub use console_operators::ConsoleOperators;
 pub use hours::Hours;
+pub use lists::{LoginMethods, ProxyNetworks, PublicKeys, ReturnUrls};
 pub use log_filter::{FilterError, LogFilter, parse_filter};
-pub use login_methods::LoginMethods;
 pub use node_address::{HostName, HostPort, NodeAddress, Port};
 pub use nostr::{PrivateKey, Relays, UrlSchemes};
 pub use notices::{NoticeAddress, NoticeTarget, NoticeTargets, Trigger};
 pub use nwc::NwcUrl;
 pub use openid_clients::OpenIdClients;
-pub use public_keys::PublicKeys;
 pub use rates::{Currencies, RateSources};
-pub use return_urls::ReturnUrls;
 pub use secret::{ApiToken, Mnemonic, Secret, WebhookSecret};
-pub use trusted_proxies::ProxyNetworks;
 
 /// A value from the file or the environment. It has no `Debug`, because it may be a secret.
 #[derive(Clone, Hash)]
@@ -133,6 +129,31 @@ fn entries<T: Setting>(given: &RawValue) -> Result<Vec<&str>, String> {
         RawValue::List(list) => Ok(list.iter().map(String::as_str).collect()),
         _ => Err(unfit::<T>()),
     }
+}
+
+/// The entries of a list of tables, which is JSON in a text.
+fn tables<T: Setting>(given: &RawValue) -> Result<Vec<Value>, String> {
+    let (RawValue::Text(json) | RawValue::Tables(json)) = given else { return Err(unfit::<T>()) };
+    serde_json::from_str(json).map_err(|_| unfit::<T>())
+}
+
+/// Reads each entry of a list. `twice` says what is wrong with one that is `alike` an earlier one.
+fn read_each<E>(
+    given: &[Value],
+    read: impl Fn(&Value) -> Result<E, String>,
+    alike: impl Fn(&E, &E) -> bool,
+    twice: &str,
+) -> Result<Vec<E>, String> {
+    let mut entries: Vec<E> = Vec::with_capacity(given.len());
+    for (number, entry) in (1..).zip(given) {
+        let wrong = |problem: &str| format!("has an error in its entry {number}: {problem}");
+        let entry = read(entry).map_err(|problem| wrong(&problem))?;
+        if entries.iter().any(|earlier| alike(earlier, &entry)) {
+            return Err(wrong(twice));
+        }
+        entries.push(entry);
+    }
+    Ok(entries)
 }
 
 fn empty<T: Setting>() -> String {

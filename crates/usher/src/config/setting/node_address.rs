@@ -4,7 +4,8 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use nostr::secp256k1::PublicKey;
 
-use super::{BoundedInteger, RawValue, Setting, quoted, text, unfit};
+use super::basic::text_setting;
+use super::{BoundedInteger, RawValue, Setting, unfit};
 
 /// The longest host name (RFC 1035, section 2.3.4).
 const MAX_HOST: usize = 253;
@@ -36,105 +37,44 @@ impl Setting for Port {
     }
 }
 
-/// A host name or IP address.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostName(String);
-
-impl HostName {
-    /// The name; an IPv6 address is without brackets.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl Setting for HostName {
-    fn expected() -> String {
-        "a host name or IP address, without a port".to_owned()
-    }
-    const EXAMPLE: &'static str = "\"127.0.0.1\"";
-
-    fn read(given: &RawValue) -> Result<Self, String> {
-        let host = text::<Self>(given)?;
-        if is_host(host) { Ok(Self(host.to_owned())) } else { Err(unfit::<Self>()) }
-    }
-
-    fn show(&self) -> String {
-        quoted(&self.0)
-    }
-}
-
-/// The address of a Lightning node: `<node id>@<host>:<port>`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NodeAddress(String);
+text_setting!(
+    /// A host name or IP address; an IPv6 address is without brackets.
+    HostName, "a host name or IP address, without a port", "\"127.0.0.1\"", is_host
+);
+text_setting!(
+    /// A host and a port; an IPv6 address is in brackets.
+    HostPort, "a host name or IP address and a port, such as 10.0.0.5:3000", "\"10.0.0.5:3000\"", is_host_and_port
+);
+text_setting!(
+    /// The address of a Lightning node: `<node id>@<host>:<port>`.
+    NodeAddress, "<node id>@<host>:<port>, where the id has 66 hex characters", "\"<node id>@lsp.example.com:9735\"",
+    is_node_address
+);
 
 impl NodeAddress {
-    /// The whole address.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
     /// Host and port, for a connection.
     pub fn host_and_port(&self) -> &str {
         self.0.split_once('@').map_or("", |(_, address)| address)
     }
 }
 
-impl Setting for NodeAddress {
-    fn expected() -> String {
-        "<node id>@<host>:<port>, where the id has 66 hex characters".to_owned()
-    }
-    const EXAMPLE: &'static str = "\"<node id>@lsp.example.com:9735\"";
-
-    fn read(given: &RawValue) -> Result<Self, String> {
-        let address = text::<Self>(given)?;
-        if is_node_address(address) { Ok(Self(address.to_owned())) } else { Err(unfit::<Self>()) }
-    }
-
-    fn show(&self) -> String {
-        quoted(&self.0)
-    }
-}
-
 fn is_node_address(text: &str) -> bool {
     let Some((id, address)) = text.split_once('@') else { return false };
     let Some((host, port)) = address.rsplit_once(':') else { return false };
-    let host_fits = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+    let port_fits = port.parse::<u16>().is_ok_and(|port| port != 0);
+    id.len() == 66 && id.parse::<PublicKey>().is_ok() && is_host_before_port(host) && port_fits
+}
+
+fn is_host_and_port(text: &str) -> bool {
+    let Some((host, port)) = text.rsplit_once(':') else { return false };
+    let port_fits = port.parse::<u16>().is_ok_and(|number| number != 0 && number.to_string() == port);
+    is_host_before_port(host) && port_fits
+}
+
+fn is_host_before_port(host: &str) -> bool {
+    match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
         Some(ip) => ip.parse::<Ipv6Addr>().is_ok(),
         None => is_host(host) && !host.contains(':'),
-    };
-    id.len() == 66 && id.parse::<PublicKey>().is_ok() && host_fits && port.parse::<u16>().is_ok_and(|port| port != 0)
-}
-
-/// A host and a port.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostPort(String);
-
-impl HostPort {
-    /// As `host:port`; an IPv6 address is in brackets.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl Setting for HostPort {
-    fn expected() -> String {
-        "a host name or IP address and a port, such as 10.0.0.5:3000".to_owned()
-    }
-    const EXAMPLE: &'static str = "\"10.0.0.5:3000\"";
-
-    fn read(given: &RawValue) -> Result<Self, String> {
-        let text = text::<Self>(given)?;
-        let (host, port) = text.rsplit_once(':').ok_or_else(unfit::<Self>)?;
-        let is_host = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
-            Some(address) => address.parse::<Ipv6Addr>().is_ok(),
-            None => !host.contains(':') && is_host(host),
-        };
-        let is_port = port.parse::<u16>().is_ok_and(|number| number != 0 && number.to_string() == port);
-        if is_host && is_port { Ok(Self(text.to_owned())) } else { Err(unfit::<Self>()) }
-    }
-
-    fn show(&self) -> String {
-        quoted(&self.0)
     }
 }
 

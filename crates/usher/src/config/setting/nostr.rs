@@ -7,6 +7,7 @@ use usher_protocol::subkey::SubkeyProof;
 use usher_protocol::{Keys, PublicKey};
 use usher_relays::RelayAddress;
 
+use super::lists::{are_different, list_setting};
 use super::{RawValue, SET, Setting, empty, text, unfit};
 
 /// The service's private key.
@@ -100,56 +101,30 @@ impl Setting for Relays {
 
 const MAX_SCHEMES: usize = 4;
 
-/// Schemes of URLs (RFC 3986 section 3.1): at least one, without duplicates.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UrlSchemes {
-    first: String,
-    others: Vec<String>,
-}
+list_setting!(
+    /// Schemes of URLs (RFC 3986 section 3.1): at least one, without duplicates.
+    UrlSchemes(String), all,
+    format!(
+        "a list of at most {MAX_SCHEMES} schemes of URLs, such as nostr+walletconnect or portal, without ://, separated by commas"
+    ),
+    "[\"portal\"]",
+    scheme, |schemes| (1..=MAX_SCHEMES).contains(&schemes.len()) && are_different(schemes), String::as_str
+);
 
 impl UrlSchemes {
     /// The first, without `://`.
     pub fn first(&self) -> &str {
-        &self.first
+        self.0.first().map_or("", String::as_str)
     }
 
     /// The others, without `://`.
     pub fn others(&self) -> &[String] {
-        &self.others
+        self.0.get(1..).unwrap_or_default()
     }
 }
 
-impl Setting for UrlSchemes {
-    fn expected() -> String {
-        format!(
-            "a list of at most {MAX_SCHEMES} schemes of URLs, such as nostr+walletconnect or portal, without ://, separated by commas"
-        )
-    }
-
-    fn read(given: &RawValue) -> Result<Self, String> {
-        let list: Vec<&str> = match given {
-            RawValue::Text(text) => text.split(',').map(str::trim).collect(),
-            RawValue::List(list) => list.iter().map(String::as_str).collect(),
-            _ => return Err(unfit::<Self>()),
-        };
-        let mut schemes: Vec<String> = Vec::new();
-        for scheme in list {
-            if !is_scheme(scheme) || schemes.iter().any(|earlier| earlier == scheme) {
-                return Err(unfit::<Self>());
-            }
-            schemes.push(scheme.to_owned());
-        }
-        if schemes.is_empty() || schemes.len() > MAX_SCHEMES {
-            return Err(unfit::<Self>());
-        }
-        let others = schemes.split_off(1);
-        Ok(Self { first: schemes.concat(), others })
-    }
-
-    fn show(&self) -> String {
-        let all: Vec<&str> = [self.first()].into_iter().chain(self.others.iter().map(String::as_str)).collect();
-        toml::Value::from(all).to_string()
-    }
+fn scheme(text: &str) -> Option<String> {
+    is_scheme(text).then(|| text.to_owned())
 }
 
 /// Whether it is a scheme, other than those that run scripts.

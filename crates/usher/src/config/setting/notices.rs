@@ -11,7 +11,8 @@ use url::Url;
 use usher_protocol::PublicKey;
 use usher_protocol::keys::npub;
 
-use super::{ApiToken, RawValue, SET, Setting, WebhookSecret, WebhookUrl, public_keys, unfit};
+use super::lists::key;
+use super::{ApiToken, RawValue, SET, Setting, WebhookSecret, WebhookUrl, read_each, tables, unfit};
 
 const MAX_ENTRIES: usize = 20;
 
@@ -162,21 +163,11 @@ impl Setting for NoticeTargets {
     const SECRET: bool = true;
 
     fn read(given: &RawValue) -> Result<Self, String> {
-        let (RawValue::Text(json) | RawValue::Tables(json)) = given else { return Err(unfit::<Self>()) };
-        let Ok(Value::Array(entries)) = serde_json::from_str(json) else { return Err(unfit::<Self>()) };
+        let entries = tables::<Self>(given)?;
         if entries.is_empty() || entries.len() > MAX_ENTRIES {
             return Err(unfit::<Self>());
         }
-        let mut targets: Vec<NoticeTarget> = Vec::with_capacity(entries.len());
-        for (number, entry) in (1..).zip(&entries) {
-            let wrong = |problem: &str| format!("has an error in its entry {number}: {problem}");
-            let target = target(entry).map_err(|problem| wrong(&problem))?;
-            if targets.iter().any(|other| other.id() == target.id()) {
-                return Err(wrong("another entry has the same address"));
-            }
-            targets.push(target);
-        }
-        Ok(Self(targets))
+        read_each(&entries, target, |one, other| one.id() == other.id(), "another entry has the same address").map(Self)
     }
 
     fn show(&self) -> String {
@@ -210,7 +201,7 @@ fn target(entry: &Value) -> Result<NoticeTarget, String> {
             NoticeAddress::Ntfy { url, token: token.map(|token| token.secret().clone()) }
         }
         (None, None, Some(key), None, None) => {
-            let key = public_keys::key(&key).ok_or("`nostr` must be an npub or 64 hex characters of a public key")?;
+            let key = self::key(&key).ok_or("`nostr` must be an npub or 64 hex characters of a public key")?;
             NoticeAddress::Nostr(key)
         }
         (None, None, None, Some(url), secret) => {

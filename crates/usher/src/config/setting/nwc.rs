@@ -1,47 +1,23 @@
 //! The address of a Lightning wallet by Nostr Wallet Connect.
 
-use secrecy::SecretString;
 use url::Url;
 use usher_protocol::keys::{parse_public_key, parse_secret_key};
 use usher_protocol::relay_url::is_relay_url;
 
-use super::{RawValue, SET, Setting, text, unfit};
+use super::secret::secret_setting;
+use super::unfit;
 
 /// Longest address accepted, in bytes: far more than one with [`MAX_RELAYS`] needs.
 const MAX_BYTES: usize = 8192;
 /// Most relays, all of which are used; wallets name a few.
 const MAX_RELAYS: usize = 8;
 
-/// A Nostr Wallet Connect address (NIP-47); anybody who has it can spend money.
-#[derive(Clone, Debug)]
-pub struct NwcUrl(SecretString);
-
-impl NwcUrl {
-    /// The address.
-    pub const fn secret(&self) -> &SecretString {
-        &self.0
-    }
-}
-
-impl Setting for NwcUrl {
-    fn expected() -> String {
-        "a nostr+walletconnect:// URL with the wallet's key, a relay and a secret".to_owned()
-    }
-    const EXAMPLE: &'static str = "\"nostr+walletconnect://<key>?relay=wss%3A%2F%2Frelay.example.com&secret=<secret>\"";
-    const SECRET: bool = true;
-
-    fn read(given: &RawValue) -> Result<Self, String> {
-        let text = text::<Self>(given)?;
-        match check(text) {
-            Ok(()) => Ok(Self(text.into())),
-            Err(problem) => Err(format!("{}; {problem}", unfit::<Self>())),
-        }
-    }
-
-    fn show(&self) -> String {
-        SET.to_owned()
-    }
-}
+secret_setting!(
+    /// A Nostr Wallet Connect address (NIP-47); anybody who has it can spend money.
+    NwcUrl, "a nostr+walletconnect:// URL with the wallet's key, a relay and a secret",
+    "\"nostr+walletconnect://<key>?relay=wss%3A%2F%2Frelay.example.com&secret=<secret>\"",
+    |text| check(text).map_err(|problem| format!("{}; {problem}", unfit::<NwcUrl>()))
+);
 
 /// Validates an address; errors never contain parts of it.
 fn check(text: &str) -> Result<(), &'static str> {

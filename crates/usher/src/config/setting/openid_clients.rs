@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use usher_openid_provider::{Algorithm, Client, ClientError, ClientSecret};
 
-use super::{RawValue, SET, Setting, unfit};
+use super::{RawValue, SET, Setting, read_each, tables, unfit};
 
 const MAX_ENTRIES: usize = 100;
 
@@ -40,21 +40,11 @@ impl Setting for OpenIdClients {
     const SECRET: bool = true;
 
     fn read(given: &RawValue) -> Result<Self, String> {
-        let (RawValue::Text(json) | RawValue::Tables(json)) = given else { return Err(unfit::<Self>()) };
-        let Ok(Value::Array(entries)) = serde_json::from_str(json) else { return Err(unfit::<Self>()) };
+        let entries = tables::<Self>(given)?;
         if entries.is_empty() || entries.len() > MAX_ENTRIES {
             return Err(unfit::<Self>());
         }
-        let mut clients: Vec<Client> = Vec::with_capacity(entries.len());
-        for (index, entry) in entries.iter().enumerate() {
-            let number = index + 1;
-            let client = client(entry).map_err(|problem| format!("has an error in its entry {number}: {problem}"))?;
-            if clients.iter().any(|other| other.id == client.id) {
-                return Err(format!("has an error in its entry {number}: another entry has the same `id`"));
-            }
-            clients.push(client);
-        }
-        Ok(Self(clients))
+        read_each(&entries, client, |one, other| one.id == other.id, "another entry has the same `id`").map(Self)
     }
 
     fn show(&self) -> String {

@@ -4,7 +4,8 @@ use serde_json::Value;
 use usher_engine::ports::CurrencyCode;
 use usher_rates::{RateSource, preset_names};
 
-use super::{RawValue, SET, Setting, entries, text, unfit};
+use super::lists::{are_different, list_setting};
+use super::{RawValue, SET, Setting, read_each, text, unfit};
 
 const MAX_SOURCES: usize = 16;
 
@@ -46,19 +47,8 @@ impl Setting for RateSources {
         if given.is_empty() || given.len() > MAX_SOURCES {
             return Err(unfit::<Self>());
         }
-        let mut sources: Vec<RateSource> = Vec::with_capacity(given.len());
-        for (index, entry) in given.iter().enumerate() {
-            let number = index + 1;
-            let source = source(entry).map_err(|problem| format!("has an error in its entry {number}: {problem}"))?;
-            if sources.iter().any(|other| other.name() == source.name()) {
-                return Err(format!(
-                    "has an error in its entry {number}: another entry has the same host, and two prices of one source are no \
-                     second opinion"
-                ));
-            }
-            sources.push(source);
-        }
-        Ok(Self(sources))
+        let twice = "another entry has the same host, and two prices of one source are no second opinion";
+        read_each(&given, source, |one, other| one.name() == other.name(), twice).map(Self)
     }
 
     fn show(&self) -> String {
@@ -98,37 +88,13 @@ impl Setting for CurrencyCode {
     }
 }
 
-/// Currencies without duplicates.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Currencies(Vec<CurrencyCode>);
-
-impl Currencies {
-    /// The currencies.
-    pub fn codes(&self) -> &[CurrencyCode] {
-        &self.0
-    }
-}
-
-impl Setting for Currencies {
-    fn expected() -> String {
-        format!("a list of at most {MAX_CURRENCIES} currency codes of ISO 4217, each at most once, separated by commas")
-    }
-
-    fn read(given: &RawValue) -> Result<Self, String> {
-        let mut codes: Vec<CurrencyCode> = Vec::new();
-        for entry in entries::<Self>(given)? {
-            match CurrencyCode::parse(entry) {
-                Some(code) if !codes.contains(&code) && codes.len() < MAX_CURRENCIES => codes.push(code),
-                _ => return Err(unfit::<Self>()),
-            }
-        }
-        Ok(Self(codes))
-    }
-
-    fn show(&self) -> String {
-        toml::Value::from(self.0.iter().map(CurrencyCode::as_str).collect::<Vec<_>>()).to_string()
-    }
-}
+list_setting!(
+    /// Currencies without duplicates.
+    Currencies(CurrencyCode), codes,
+    format!("a list of at most {MAX_CURRENCIES} currency codes of ISO 4217, each at most once, separated by commas"),
+    "[\"EUR\"]",
+    CurrencyCode::parse, |codes| codes.len() <= MAX_CURRENCIES && are_different(codes), CurrencyCode::as_str
+);
 
 #[cfg(test)]
 mod tests {

@@ -6,6 +6,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 use usher_store::PostgresOptions;
 
+use super::secret::secret_setting;
 use super::{RawValue, SET, Setting, quoted, text, unfit};
 
 /// The address of a web page or service, without credentials.
@@ -90,34 +91,11 @@ impl Setting for WebhookUrl {
     }
 }
 
-/// The address of a PostgreSQL database, which may contain a password.
-#[derive(Clone, Debug)]
-pub struct DatabaseUrl(SecretString);
-
-impl DatabaseUrl {
-    /// The address.
-    pub const fn secret(&self) -> &SecretString {
-        &self.0
-    }
-}
-
-impl Setting for DatabaseUrl {
-    fn expected() -> String {
-        "the URL of a PostgreSQL database".to_owned()
-    }
-    const EXAMPLE: &'static str = "\"postgres://user:password@localhost/usher\"";
-    const SECRET: bool = true;
-
-    fn read(given: &RawValue) -> Result<Self, String> {
-        let text = text::<Self>(given)?;
-        PostgresOptions::check_url(text).map_err(|reason| format!("{}: {reason}", unfit::<Self>()))?;
-        Ok(Self(text.into()))
-    }
-
-    fn show(&self) -> String {
-        SET.to_owned()
-    }
-}
+secret_setting!(
+    /// The address of a PostgreSQL database, which may contain a password.
+    DatabaseUrl, "the URL of a PostgreSQL database", "\"postgres://user:password@localhost/usher\"",
+    |url| PostgresOptions::check_url(url).map_err(|reason| format!("{}: {reason}", unfit::<DatabaseUrl>()))
+);
 
 fn web(text: &str) -> Option<Url> {
     Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
