@@ -56,8 +56,11 @@ impl Detail for Description {
     }
 }
 
-/// `handler!(module::function)`: the function with the attribute `#[utoipa::path]`.
+/// `handler!(module::function)`: the function with the attribute `#[utoipa::path]`; `handler!(module)` if it has the module's name.
 macro_rules! handler {
+    ($module:ident) => {
+        $crate::endpoint_group::handler!($module::$module)
+    };
     ($module:ident::$function:ident) => {
         utoipa_axum::paste! {{
             struct Named;

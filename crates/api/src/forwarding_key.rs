@@ -14,6 +14,14 @@ use crate::peer_address::Peer;
 /// this service wrote it. Removed from clients' requests.
 pub(crate) const USHER_FORWARDED: HeaderName = HeaderName::from_static("usher-forwarded");
 
+/// HMAC with this key.
+pub(crate) fn hmac(key: [u8; 32]) -> Hmac<Sha256> {
+    // Padded with zeros to a block, as HMAC does.
+    let mut block = [0; 64];
+    block[..32].copy_from_slice(&key);
+    KeyInit::new(block.as_slice().into())
+}
+
 /// A secret shared by all instances of one service.
 #[derive(Clone)]
 pub struct ForwardingKey(Hmac<Sha256>);
@@ -21,10 +29,7 @@ pub struct ForwardingKey(Hmac<Sha256>);
 impl ForwardingKey {
     /// The key with this secret.
     pub fn new(secret: [u8; 32]) -> Self {
-        // Padded with zeros to a block, as HMAC does.
-        let mut block = [0; 64];
-        block[..32].copy_from_slice(&secret);
-        Self(KeyInit::new(block.as_slice().into()))
+        Self(hmac(secret))
     }
 
     /// The value of [`USHER_FORWARDED`] for a request of this client. Never `None`: the value is visible ASCII.

@@ -8,11 +8,11 @@
 use std::net::SocketAddr;
 
 use axum::extract::Request;
-use hmac::digest::KeyInit;
 use hmac::{Hmac, Mac as _};
 use http::{HeaderName, HeaderValue};
 use sha2::Sha256;
 
+use crate::forwarding_key::hmac;
 use crate::local_request::names_proxy;
 
 /// The header of the challenge: 64 hex characters.
@@ -23,12 +23,12 @@ pub const USHER_PROOF: HeaderName = HeaderName::from_static("usher-proof");
 
 /// A secret that the instance and the commands of its data directory derive from its configuration.
 #[derive(Clone)]
-pub struct InstanceKey([u8; 32]);
+pub struct InstanceKey(Hmac<Sha256>);
 
 impl InstanceKey {
     /// The key with this secret.
-    pub const fn new(secret: [u8; 32]) -> Self {
-        Self(secret)
+    pub fn new(secret: [u8; 32]) -> Self {
+        Self(hmac(secret))
     }
 
     /// Whether this proves that the program that responded to the challenge at `address` is the instance.
@@ -47,11 +47,7 @@ impl InstanceKey {
     }
 
     fn mac(&self, challenge: &str, place: &str) -> Hmac<Sha256> {
-        // Padded with zeros to a block, as HMAC does.
-        let mut block = [0; 64];
-        block[..32].copy_from_slice(&self.0);
-        let mac: Hmac<Sha256> = KeyInit::new(block.as_slice().into());
-        mac.chain_update(challenge).chain_update("\n").chain_update(place)
+        self.0.clone().chain_update(challenge).chain_update("\n").chain_update(place)
     }
 }
 

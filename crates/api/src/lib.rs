@@ -47,7 +47,6 @@ mod server;
 mod service_status;
 mod standby;
 mod state;
-mod surface;
 
 pub use auth::ApiTokens;
 pub use body::JsonObject;
@@ -58,11 +57,10 @@ pub use instance_proof::{InstanceKey, USHER_CHALLENGE, USHER_PROOF};
 pub use middleware::DeadlineExtension;
 pub use problem::{ErrorCode, Problem};
 pub use router::openapi;
-pub use server::{ServeOptions, serve};
+pub use server::{ServeOptions, Surface, serve};
 pub use service_status::{
     Family, Measure, MintReadiness, RateReadiness, RateSourceReadiness, Readiness, RelaysReadiness, Sample,
     ServiceStatus, Setting, WalletReadiness,
 };
 pub use standby::{StandbyParts, serve_standby};
 pub use state::{ApiParts, ApiState, Limits};
-pub use surface::Surface;

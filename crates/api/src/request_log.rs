@@ -19,13 +19,7 @@ impl CompletedRequest<'_> {
     /// Logs a request with a valid token: at `debug` if it succeeded, otherwise at `info`. Logging thousands of
     /// requests per second would take a tenth to a quarter of their processor time (docs/performance.md).
     pub(crate) fn log(&self) {
-        let (method, path, status) = (self.method, self.route, self.status.as_u16());
-        let latency_ms = self.latency.as_secs_f64() * 1000.0;
-        if self.has_failed() {
-            tracing::info!(method, path, status, latency_ms, "answered");
-        } else {
-            tracing::debug!(method, path, status, latency_ms, "answered");
-        }
+        self.log_unauthenticated(None, true);
     }
 
     /// Logs a request without a valid token, with its peer address; at `info` only if `allowed`.
@@ -33,15 +27,11 @@ impl CompletedRequest<'_> {
         let (method, path, status) = (self.method, self.route, self.status.as_u16());
         let latency_ms = self.latency.as_secs_f64() * 1000.0;
         let peer = peer.map(tracing::field::display);
-        if allowed && self.has_failed() {
+        if allowed && (self.status.is_client_error() || self.status.is_server_error()) {
             tracing::info!(method, path, status, latency_ms, peer, "answered");
         } else {
             tracing::debug!(method, path, status, latency_ms, peer, "answered");
         }
-    }
-
-    fn has_failed(&self) -> bool {
-        self.status.is_client_error() || self.status.is_server_error()
     }
 }
 

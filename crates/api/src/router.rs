@@ -23,8 +23,7 @@ use crate::openapi::document;
 use crate::problem::{ErrorCode, Problem};
 use crate::route_table::RouteTable;
 use crate::runner;
-use crate::surface::Surface;
-use crate::{ApiState, ServeOptions, TrustedProxies};
+use crate::{ApiState, ServeOptions, Surface, TrustedProxies};
 
 /// The OpenAPI 3.1 document of the API; the committed one is `docs/openapi.json`.
 pub fn openapi() -> OpenApi {
@@ -107,14 +106,11 @@ pub(crate) fn api(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
     let routers = AuthPolicy::ALL.map(|policy| {
         let endpoints = endpoints.extract_if(.., |endpoint| endpoint.policy == policy);
         let router = endpoints.fold(Router::new(), |router, endpoint| router.route(&endpoint.path, endpoint.router));
-        let router = match policy {
-            AuthPolicy::Client => router.merge(state.test_routes.clone()),
-            AuthPolicy::Docs | AuthPolicy::Public | AuthPolicy::WebSocket | AuthPolicy::Console => router,
-        };
-        let router = router.method_not_allowed_fallback(method_not_allowed);
-        let router = match policy {
-            AuthPolicy::Client => router.fallback(route_not_found).layer(runner.clone()),
-            AuthPolicy::Docs | AuthPolicy::Public | AuthPolicy::WebSocket | AuthPolicy::Console => router,
+        let router = if policy == AuthPolicy::Client {
+            let router = router.merge(state.test_routes.clone()).method_not_allowed_fallback(method_not_allowed);
+            router.fallback(route_not_found).layer(runner.clone())
+        } else {
+            router.method_not_allowed_fallback(method_not_allowed)
         };
         let (routes, trusted_proxies) = (Arc::clone(&routes), trusted_proxies.clone());
         let context = Context { state: state.clone(), policy, routes, trusted_proxies };

@@ -2,12 +2,12 @@
 //! tests. Each group's `mod.rs` lists its endpoints.
 
 mod approvals;
+mod change;
 mod events;
 mod keys;
 mod lightning_node;
 mod login;
 mod operate;
-mod operation_started;
 mod operators;
 mod payments;
 mod profile;

@@ -17,15 +17,15 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// The response with the secret that `place` names in it.
-pub(crate) fn shown_once<B: Serialize>(
+/// The response with the secret at the `place` for it.
+pub(crate) fn shown_once<B: Serialize, S>(
     mut body: B,
-    secret: Option<String>,
-    place: impl FnOnce(&mut B) -> &mut Option<Secret>,
+    secret: Option<S>,
+    place: impl FnOnce(&mut B) -> &mut Option<S>,
 ) -> Response {
     // Strings and numbers: it cannot fail.
     let repeated = serde_json::to_vec(&body).unwrap_or_default();
-    *place(&mut body) = secret.map(Secret);
+    *place(&mut body) = secret;
     let mut response = Json(body).into_response();
     response.extensions_mut().insert(RepeatedBody(repeated));
     response

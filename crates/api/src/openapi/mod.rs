@@ -3,29 +3,26 @@
 mod description_text;
 mod errors;
 mod examples;
-mod header;
-mod parameters;
 mod webhook;
 
-use serde_json::json;
-use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
+use serde_json::{Value, json};
+use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::tag::{Tag, TagBuilder};
 use utoipa::openapi::{
-    Content, InfoBuilder, LicenseBuilder, ObjectBuilder, OpenApi, OpenApiBuilder, PathItem, RefOr, Required, Schema,
-    Type,
+    Content, Header, InfoBuilder, LicenseBuilder, ObjectBuilder, OpenApi, OpenApiBuilder, PathItem, RefOr, Required,
+    Schema, Type,
 };
 use utoipa::{PartialSchema as _, ToSchema as _};
 use utoipa_axum::router::OpenApiRouter;
 
 use self::description_text::OperationLinks;
-use self::header::header;
 use crate::ApiState;
 use crate::access::{Access, Reach};
 use crate::auth::AuthPolicy;
 use crate::endpoint_group::{Description, Endpoint, EndpointGroup};
 use crate::problem::{ErrorCode, FieldErrorSchema, ProblemBody};
-use crate::route::{Route, operation_id};
+use crate::route::{Audit, Route, operation_id};
 
 pub(crate) fn document(groups: impl IntoIterator<Item = EndpointGroup<Description>>) -> OpenApi {
     let mut document = OpenApiBuilder::new().info(info()).build();
@@ -33,7 +30,7 @@ pub(crate) fn document(groups: impl IntoIterator<Item = EndpointGroup<Descriptio
     for group in groups {
         tags.push(TagBuilder::new().name(group.name).description(Some(group.description)).build());
         for Endpoint { policy, documented, .. } in group.endpoints {
-            let Some((_, Route { access, .. }, description)) = documented else { continue };
+            let Some((_, Route { access, audit, .. }, description)) = documented else { continue };
             let mut endpoint = OpenApiRouter::<ApiState>::default().routes(description).into_openapi();
             for item in endpoint.paths.paths.values_mut() {
                 if policy == AuthPolicy::Client {
@@ -41,7 +38,7 @@ pub(crate) fn document(groups: impl IntoIterator<Item = EndpointGroup<Descriptio
                 }
                 for (_, operation) in operations(item) {
                     operation.tags = Some(vec![group.name.to_owned()]);
-                    complete(operation, policy, access);
+                    complete(operation, policy, access, audit);
                 }
             }
             document.merge(endpoint);
@@ -188,11 +185,12 @@ fn accept_idempotency_key(operation: &mut Operation) {
 const OF_BODIES: [ErrorCode; 4] =
     [ErrorCode::MalformedJson, ErrorCode::BodyTimeout, ErrorCode::BodyTooLarge, ErrorCode::UnsupportedMediaType];
 
-/// Adds the name for client libraries, the errors that follow from the policy, the parameters and the body, and who may
-/// call it.
-fn complete(operation: &mut Operation, policy: AuthPolicy, access: Option<Access>) {
+/// Adds the name for client libraries, the errors that follow from the policy, the parameters, the body and what it changes,
+/// and who may call it.
+fn complete(operation: &mut Operation, policy: AuthPolicy, access: Option<Access>, audit: Audit) {
     operation.operation_id = operation.operation_id.as_deref().map(operation_id);
     let mut codes = vec![ErrorCode::InternalError];
+    codes.extend((audit != Audit::Nothing).then_some(ErrorCode::StorageUnavailable));
     operation.security = match policy {
         AuthPolicy::Public => Some(vec![SecurityRequirement::default()]),
         AuthPolicy::Client | AuthPolicy::WebSocket | AuthPolicy::Docs | AuthPolicy::Console => {
@@ -240,7 +238,7 @@ fn complete(operation: &mut Operation, policy: AuthPolicy, access: Option<Access
     }
     for parameter in operation.parameters.iter_mut().flatten() {
         if let RefOr::T(parameter) = parameter {
-            parameters::forget_null(parameter);
+            forget_null_in_parameter(parameter);
         }
     }
     if let Some(RefOr::T(body)) = &mut operation.request_body {
@@ -264,4 +262,24 @@ fn forget_null(content: &mut RefOr<Content>) {
     {
         content.schema = Some(reference.clone());
     }
+}
+
+/// Takes `null` out of a parameter's types: one that may be missing is written as `Option`, which utoipa takes for one that
+/// may also be `null`; and a parameter of the text `null` is a text.
+fn forget_null_in_parameter(parameter: &mut Parameter) {
+    let Ok(mut value) = serde_json::to_value(&parameter.schema) else { return };
+    let Some(Value::Array(types)) = value.get_mut("type") else { return };
+    types.retain(|name| name != "null");
+    if let [only] = types.as_slice() {
+        value["type"] = only.clone();
+    }
+    if let Ok(schema) = serde_json::from_value(value) {
+        parameter.schema = schema;
+    }
+}
+
+fn header(description: &str) -> RefOr<Header> {
+    let mut header = Header::default();
+    header.description = Some(description.into());
+    RefOr::T(header)
 }

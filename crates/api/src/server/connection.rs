@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -22,8 +21,7 @@ use usher_engine::ports::OsRandomness;
 use super::options::ServeOptions;
 use crate::connection_lease::ConnectionLease;
 use crate::connection_table::ConnectionPermit;
-use crate::forwarding_key::ForwardingKey;
-use crate::instance_proof::{InstanceKey, Prover, USHER_PROOF};
+use crate::instance_proof::{Prover, USHER_PROOF};
 use crate::middleware::finish_response;
 use crate::peer_address::Peer;
 use crate::request_id::RequestId;
@@ -37,11 +35,7 @@ pub(super) struct Connections {
     /// The router for requests over WebSockets.
     api: Router,
     http: http1::Builder,
-    first_request_timeout: Duration,
-    write_timeout: Duration,
-    forwarding: Option<ForwardingKey>,
-    instance: Option<InstanceKey>,
-    stepping_down: Option<CancellationToken>,
+    options: ServeOptions,
     stop: CancellationToken,
 }
 
@@ -52,17 +46,7 @@ impl Connections {
             .header_read_timeout(options.idle_timeout)
             .max_buf_size(BUFFER_BYTES.max(options.header_bytes))
             .max_header_size(options.header_bytes);
-        Self {
-            router,
-            api,
-            http,
-            first_request_timeout: options.first_request_timeout,
-            write_timeout: options.write_timeout,
-            forwarding: options.forwarding.clone(),
-            instance: options.instance.clone(),
-            stepping_down: options.stepping_down.clone(),
-            stop,
-        }
+        Self { router, api, http, options: options.clone(), stop }
     }
 
     /// Serves a connection to its end, until an upgrade takes it over, or until its own token `cut` is cancelled.
@@ -78,17 +62,18 @@ impl Connections {
             tracing::debug!(%error, "TCP_NODELAY was not set");
         }
         let peer = stream.peer_addr().ok().map(|address| Peer(address.ip()));
-        let prover = self.instance.clone().zip(stream.local_addr().ok()).map(|(key, address)| Prover { key, address });
+        let instance = self.options.instance.clone();
+        let prover = instance.zip(stream.local_addr().ok()).map(|(key, address)| Prover { key, address });
         // A client that accepts no bytes for this long is gone, even if its system still acknowledges packets.
-        if let Err(error) = socket2::SockRef::from(&stream).set_tcp_user_timeout(Some(self.write_timeout)) {
+        if let Err(error) = socket2::SockRef::from(&stream).set_tcp_user_timeout(Some(self.options.write_timeout)) {
             tracing::debug!(%error, "TCP_USER_TIMEOUT was not set");
         }
         let has_requested = Arc::new(AtomicBool::new(false));
         let service = {
             let (router, has_requested) = (self.router.clone(), Arc::clone(&has_requested));
-            let forwarding = self.forwarding.clone();
+            let forwarding = self.options.forwarding.clone();
             // A token of its own, as below.
-            let stepping_down = self.stepping_down.as_ref().map(CancellationToken::child_token);
+            let stepping_down = self.options.stepping_down.as_ref().map(CancellationToken::child_token);
             let lease = ConnectionLease::new(self.api.clone(), cut.clone(), place, open);
             service_fn(move |request: Request<Incoming>| {
                 has_requested.store(true, Ordering::Relaxed);
@@ -125,7 +110,7 @@ impl Connections {
             })
         };
         let connection = self.http.serve_connection(TokioIo::new(stream), service).with_upgrades();
-        let first_request_timeout = self.first_request_timeout;
+        let first_request_timeout = self.options.first_request_timeout;
         // A token of its own: a shared one would make all connections contend for its lock.
         let stop = self.stop.child_token();
 

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use connection::Connections;
-pub use options::ServeOptions;
+pub use options::{ServeOptions, Surface};
 use refusal::Refusals;
 
 use crate::connection_table::ConnectionTable;

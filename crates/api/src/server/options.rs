@@ -5,8 +5,18 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::connection_table::Bounds;
-use crate::surface::Surface;
 use crate::{ForwardingKey, InstanceKey, TrustedProxies};
+
+/// The routes of a listener.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Surface {
+    /// The API and the pages.
+    Everything,
+    /// The API without the pages.
+    Api,
+    /// The pages and the service's `/.well-known/nostr.json`, without the rest of the API.
+    Pages,
+}
 
 /// The options of a listener and its connections.
 #[derive(Clone, Debug)]

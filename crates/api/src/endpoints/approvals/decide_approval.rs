@@ -66,7 +66,6 @@ pub(crate) struct Decided {
         (status = 404, description = "`approval_not_found`: No payment waits for an approval under this id: there is none, it is \
             decided, or nobody has approved it in time."),
         (status = 422, description = "`invalid_request`: Some fields are wrong, or the key has a newer secret."),
-        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn decide_approval(

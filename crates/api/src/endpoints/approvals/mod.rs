@@ -11,6 +11,6 @@ use crate::route::Audit;
 
 pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
     EndpointGroup::new("Approvals", "Approve or decline payments by the service that wait for a second person.")
-        .endpoint(Scope::Approvals.of_service(), Audit::Nothing, handler!(list_approvals::list_approvals))
-        .endpoint(Scope::Approvals.of_service(), Audit::Once, handler!(decide_approval::decide_approval))
+        .endpoint(Scope::Approvals.of_service(), Audit::Nothing, handler!(list_approvals))
+        .endpoint(Scope::Approvals.of_service(), Audit::Once, handler!(decide_approval))
 }

@@ -19,18 +19,10 @@ use crate::route::Audit;
 
 pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
     EndpointGroup::new("Events", "Learn what happened: read events, or have them posted to your app.")
-        .endpoint(Scope::EventsRead, Audit::Nothing, handler!(read_events::read_events))
+        .endpoint(Scope::EventsRead, Audit::Nothing, handler!(read_events))
         .endpoint_for(AuthPolicy::WebSocket, handler!(websocket::open_web_socket))
-        .endpoint(Scope::EventsRead, Audit::Nothing, handler!(stream_all_events::stream_all_events))
-        .endpoint(
-            Scope::EventsRead.of_service(),
-            Audit::Nothing,
-            handler!(list_webhook_deliveries::list_webhook_deliveries),
-        )
-        .endpoint(
-            Scope::Admin.of_service().for_support(),
-            Audit::BeforeAndAfter,
-            handler!(retry_webhook_delivery::retry_webhook_delivery),
-        )
-        .endpoint(Scope::Admin.of_service().for_support(), Audit::Once, handler!(test_webhook::test_webhook))
+        .endpoint(Scope::EventsRead, Audit::Nothing, handler!(stream_all_events))
+        .endpoint(Scope::EventsRead.of_service(), Audit::Nothing, handler!(list_webhook_deliveries))
+        .endpoint(Scope::Admin.of_service().for_support(), Audit::BeforeAndAfter, handler!(retry_webhook_delivery))
+        .endpoint(Scope::Admin.of_service().for_support(), Audit::Once, handler!(test_webhook))
 }

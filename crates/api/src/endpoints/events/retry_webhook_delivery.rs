@@ -1,14 +1,11 @@
 //! `POST /webhooks/deliveries/{id}/retry`
 
-use axum::extract::State;
-use axum::{Extension, Json};
-use usher_engine::Requester;
+use axum::Json;
 use usher_engine::ports::Delivery;
 
 use super::webhook_delivery::{DeliveryId, WebhookDelivery};
-use crate::ApiState;
 use crate::audit;
-use crate::idempotency::IdempotencyContext;
+use crate::endpoints::change::Change;
 use crate::path_parameter::PathParameter;
 use crate::problem::{ErrorCode, Problem};
 use crate::request_log;
@@ -25,22 +22,17 @@ use crate::request_log;
     responses(
         (status = 200, description = "The delivery is pending.", body = WebhookDelivery),
         (status = 404, description = "`delivery_not_found`: There is no such delivery."),
-        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn retry_webhook_delivery(
-    State(state): State<ApiState>,
-    Extension(requester): Extension<Requester>,
-    idempotency: Option<Extension<IdempotencyContext>>,
+    change: Change,
     PathParameter(id): PathParameter<DeliveryId>,
 ) -> Result<Json<WebhookDelivery>, Problem> {
     let DeliveryId { stream, index } = id.ok_or_else(not_found)?;
     request_log::record_stream_id(&stream);
-    let once = idempotency.map(|Extension(idempotency)| {
-        idempotency.request(|delivery: &Delivery| WebhookDelivery::from(delivery.clone()))
-    });
-    audit::begin(&state).await?;
-    let retried = state.engine.webhooks().retry(&requester, stream, index, once).await?;
+    let once = change.once(|delivery: &Delivery| WebhookDelivery::from(delivery.clone()));
+    audit::begin(&change.state).await?;
+    let retried = change.state.engine.webhooks().retry(&change.requester, stream, index, once).await?;
     retried.map(|delivery| Json(delivery.into())).ok_or_else(not_found)
 }
 

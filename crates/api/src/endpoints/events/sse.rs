@@ -21,8 +21,9 @@ use crate::problem::Problem;
 /// Most events that are read at a time: a slow reader holds no more than these.
 const BATCH: usize = 100;
 
-/// Tells proxies not to buffer the response; nginx and compatible proxies obey this header.
-const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+/// Of a response with events. The second one tells proxies not to buffer it; nginx and compatible proxies obey it.
+pub(super) const HEADERS: [(HeaderName, &str); 2] =
+    [(header::CONTENT_TYPE, "text/event-stream"), (HeaderName::from_static("x-accel-buffering"), "no")];
 
 /// Responds with a stream's events from `after` on, as they are committed.
 pub(super) async fn open(
@@ -39,8 +40,7 @@ pub(super) async fn open(
     let span = Span::current();
     let feed = Feed { state: state.clone(), stream, next: after, ready: Some(first), over: false, _place: place };
     let body = Body::from_stream(stream::unfold(feed, move |feed| feed.chunk().instrument(span.clone())));
-    let headers = [(header::CONTENT_TYPE, "text/event-stream"), (X_ACCEL_BUFFERING, "no")];
-    Ok((StatusCode::OK, headers, body).into_response())
+    Ok((HEADERS, body).into_response())
 }
 
 /// An event stream on its way to a client.

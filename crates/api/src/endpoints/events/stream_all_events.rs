@@ -9,11 +9,11 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures_util::stream;
-use http::{HeaderName, StatusCode, header};
 use tracing::{Instrument as _, Span};
 use usher_engine::{Live, LiveEvent, LiveEvents};
 use usher_places::Place;
 
+use super::sse::HEADERS;
 use crate::ApiState;
 use crate::auth::Authorization;
 use crate::problem::Problem;
@@ -23,9 +23,6 @@ const BATCH: usize = 100;
 
 /// Bytes an event needs beside its data: two stream ids, numbers and names; generous, so that nothing is copied twice.
 const ENVELOPE: usize = 384;
-
-/// Tells proxies not to buffer the response.
-const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// Streams the events of all streams as they happen, for development.
 ///
@@ -53,8 +50,7 @@ pub(crate) async fn stream_all_events(
     let span = Span::current();
     let watch = Watch { state, events, begun: false, _place: place };
     let body = Body::from_stream(stream::unfold(watch, move |watch| watch.chunk().instrument(span.clone())));
-    let headers = [(header::CONTENT_TYPE, "text/event-stream"), (X_ACCEL_BUFFERING, "no")];
-    Ok((StatusCode::OK, headers, body).into_response())
+    Ok((HEADERS, body).into_response())
 }
 
 /// The live feed on its way to a client.

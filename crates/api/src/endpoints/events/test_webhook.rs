@@ -1,14 +1,12 @@
 //! `POST /webhooks/test`
 
-use axum::extract::State;
-use axum::{Extension, Json};
+use axum::Json;
 use serde::Serialize;
-use usher_engine::{Requester, StreamId};
+use usher_engine::StreamId;
 use utoipa::ToSchema;
 
 use super::webhook_delivery::DeliveryId;
-use crate::ApiState;
-use crate::idempotency::IdempotencyContext;
+use crate::endpoints::change::Change;
 use crate::problem::Problem;
 use crate::request_log;
 
@@ -38,13 +36,9 @@ impl Tested {
         (status = 503, description = "`webhook_not_configured`\n\n`storage_unavailable`\n\n`overloaded`"),
     ),
 )]
-pub(crate) async fn test_webhook(
-    State(state): State<ApiState>,
-    Extension(requester): Extension<Requester>,
-    idempotency: Option<Extension<IdempotencyContext>>,
-) -> Result<Json<Tested>, Problem> {
-    let once = idempotency.map(|Extension(idempotency)| idempotency.request(Tested::of));
-    let stream = state.engine.test_webhook(&requester, once).await?;
+pub(crate) async fn test_webhook(change: Change) -> Result<Json<Tested>, Problem> {
+    let once = change.once(Tested::of);
+    let stream = change.state.engine.test_webhook(&change.requester, once).await?;
     request_log::record_stream_id(&stream);
     Ok(Json(Tested::of(&stream)))
 }

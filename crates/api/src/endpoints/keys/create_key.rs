@@ -28,7 +28,6 @@ use crate::problem::Problem;
         (status = 200, description = "The key, with its secret.", body = KeyWithSecret),
         (status = 422, description = "`invalid_request`: Some fields are wrong, the key would be less restricted than the one that \
             creates it, or there are 1,000 keys."),
-        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn create_key(

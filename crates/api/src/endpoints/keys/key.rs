@@ -105,7 +105,7 @@ pub(crate) struct KeyWithSecret {
 
 /// The response with a new secret; a repeated one has none.
 pub(super) fn with_secret(new: NewSecret) -> Response {
-    let secret = new.secret.0.expose_secret().to_owned();
+    let secret = Secret(new.secret.0.expose_secret().to_owned());
     shown_once(KeyWithSecret { key: new.key.into(), secret: None }, Some(secret), |body| &mut body.secret)
 }
 

@@ -14,8 +14,8 @@ use crate::route::Audit;
 
 pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
     EndpointGroup::new("API keys", "Give each client a key that can do only what it needs.")
-        .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, handler!(create_key::create_key))
-        .endpoint(Scope::Admin.of_service(), Audit::Nothing, handler!(list_keys::list_keys))
-        .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, handler!(revoke_key::revoke_key))
-        .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, handler!(rotate_key::rotate_key))
+        .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, handler!(create_key))
+        .endpoint(Scope::Admin.of_service(), Audit::Nothing, handler!(list_keys))
+        .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, handler!(revoke_key))
+        .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, handler!(rotate_key))
 }

@@ -38,7 +38,6 @@ pub(crate) struct Revoked {
         (status = 200, description = "The key is revoked.", body = Revoked),
         (status = 422, description = "`invalid_request`: The key that revokes was itself revoked, or has a newer secret."),
         (status = 404, description = "`key_not_found`"),
-        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn revoke_key(

@@ -43,7 +43,6 @@ request_body! {
         (status = 200, description = "The key, with its new secret.", body = KeyWithSecret),
         (status = 404, description = "`key_not_found`"),
         (status = 422, description = "`invalid_request`: Some fields are wrong, or the key may do more than the one that rotates it."),
-        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn rotate_key(

@@ -8,7 +8,7 @@ use usher_engine::request_body;
 use usher_engine::request_body::{Flag, OrDefault};
 use utoipa::ToSchema;
 
-use super::node::node;
+use super::node;
 use crate::ApiState;
 use crate::audit;
 use crate::body;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use usher_engine::request_body;
 use utoipa::ToSchema;
 
-use super::node::node;
+use super::node;
 use crate::ApiState;
 use crate::audit;
 use crate::body;

@@ -6,7 +6,7 @@ use usher_engine::ports::ReceivingCost;
 use usher_engine::request_body;
 use usher_engine::request_body::Millisats;
 
-use super::node::node;
+use super::node;
 use crate::ApiState;
 use crate::body;
 use crate::problem::Problem;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use usher_engine::ports::Channel;
 use utoipa::ToSchema;
 
-use super::node::node;
+use super::node;
 use crate::ApiState;
 use crate::problem::Problem;
 

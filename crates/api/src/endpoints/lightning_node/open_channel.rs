@@ -7,7 +7,7 @@ use usher_engine::ports::{ChannelOpening, NodeError, WantedChannel};
 use usher_engine::request_body;
 use usher_engine::request_body::{Millisats, OneLine};
 
-use super::node::node;
+use super::node;
 use crate::ApiState;
 use crate::audit;
 use crate::body;

@@ -1,13 +1,10 @@
 //! `POST /wallet/send`
 
-use axum::extract::State;
-use axum::{Extension, Json};
-use usher_engine::{Requester, SendOnChainRequest};
+use axum::Json;
+use usher_engine::SendOnChainRequest;
 
-use crate::ApiState;
 use crate::body;
-use crate::endpoints::operation_started::{Started, start_operation};
-use crate::idempotency::IdempotencyContext;
+use crate::endpoints::change::{Change, Started};
 use crate::problem::Problem;
 
 /// Sends money of the node's on-chain balance to a Bitcoin address.
@@ -46,13 +43,8 @@ use crate::problem::Problem;
     ),
 )]
 pub(crate) async fn send_on_chain(
-    State(state): State<ApiState>,
-    Extension(requester): Extension<Requester>,
-    idempotency: Option<Extension<IdempotencyContext>>,
+    change: Change,
     body::Json(request): body::Json<SendOnChainRequest>,
 ) -> Result<Json<Started>, Problem> {
-    let start = |engine: std::sync::Arc<usher_engine::Engine>, once| async move {
-        engine.payments().send_on_chain(&requester, request, once).await
-    };
-    start_operation(&state, idempotency, start).await
+    change.start(async |engine, requester, once| engine.payments().send_on_chain(requester, request, once).await).await
 }

@@ -1,13 +1,10 @@
 //! `POST /authenticate-key`
 
-use axum::extract::State;
-use axum::{Extension, Json};
-use usher_engine::{AuthenticateKey, Requester};
+use axum::Json;
+use usher_engine::AuthenticateKey;
 
-use crate::ApiState;
 use crate::body;
-use crate::endpoints::operation_started::{Started, start_operation};
-use crate::idempotency::IdempotencyContext;
+use crate::endpoints::change::{Change, Started};
 use crate::problem::Problem;
 
 /// Asks a user's wallet to prove that the user holds a key.
@@ -28,13 +25,8 @@ use crate::problem::Problem;
     ),
 )]
 pub(crate) async fn authenticate_key(
-    State(state): State<ApiState>,
-    Extension(requester): Extension<Requester>,
-    idempotency: Option<Extension<IdempotencyContext>>,
+    change: Change,
     body::Json(request): body::Json<AuthenticateKey>,
 ) -> Result<Json<Started>, Problem> {
-    start_operation(&state, idempotency, |engine, once| async move {
-        engine.logins().authenticate(&requester, request, once).await
-    })
-    .await
+    change.start(async |engine, requester, once| engine.logins().authenticate(requester, request, once).await).await
 }

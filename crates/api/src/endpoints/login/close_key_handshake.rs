@@ -37,7 +37,6 @@ pub(crate) struct Closed {
         (status = 200, description = "The handshake is closed.", body = Closed),
         (status = 404, description = "`stream_not_found`: There is no key handshake with this stream, or it was removed \
             after `streams.retention_days`."),
-        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn close_key_handshake(

@@ -1,14 +1,12 @@
 //! `POST /key-handshake`
 
-use axum::extract::State;
-use axum::{Extension, Json};
+use axum::Json;
 use serde::Serialize;
-use usher_engine::{KeyHandshakeRequest, KeyHandshakeStarted, Requester};
+use usher_engine::{KeyHandshakeRequest, KeyHandshakeStarted};
 use utoipa::ToSchema;
 
-use crate::ApiState;
 use crate::body;
-use crate::idempotency::IdempotencyContext;
+use crate::endpoints::change::Change;
 use crate::problem::Problem;
 use crate::request_log;
 
@@ -57,13 +55,11 @@ impl Started {
     ),
 )]
 pub(crate) async fn create_key_handshake(
-    State(state): State<ApiState>,
-    Extension(requester): Extension<Requester>,
-    idempotency: Option<Extension<IdempotencyContext>>,
+    change: Change,
     body::OptionalJson(request): body::OptionalJson<KeyHandshakeRequest>,
 ) -> Result<Json<Started>, Problem> {
-    let once = idempotency.map(|Extension(idempotency)| idempotency.request(Started::on));
-    let started = state.engine.handshakes().start(&requester, request, once).await?;
+    let once = change.once(Started::on);
+    let started = change.state.engine.handshakes().start(&change.requester, request, once).await?;
     request_log::record_stream_id(&started.stream_id);
     Ok(Json(Started::on(&started)))
 }

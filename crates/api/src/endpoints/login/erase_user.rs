@@ -4,9 +4,7 @@ use axum::extract::{RawQuery, State};
 use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::ports::IdempotencyKey;
-use usher_engine::{
-    Engine, ErasedUser, ErasurePosition, FieldError, FieldErrors, KeptOfUser, KeptReason, SearchedUntil, StreamId,
-};
+use usher_engine::{Engine, ErasedUser, ErasurePosition, FieldError, FieldErrors, KeptOfUser, SearchedUntil, StreamId};
 use usher_protocol::PublicKey;
 use usher_protocol::keys::parse_public_key;
 use utoipa::ToSchema;
@@ -94,16 +92,7 @@ struct Kept {
 impl From<KeptOfUser> for Kept {
     fn from(kept: KeptOfUser) -> Self {
         Self {
-            reason: match kept.reason {
-                KeptReason::Open => "open",
-                KeptReason::LatePayment => "late_payment",
-                KeptReason::PendingDelivery => "pending_delivery",
-                KeptReason::SharedStream => "shared_stream",
-                KeptReason::Mentioned => "mentioned",
-                KeptReason::Damaged => "damaged",
-                KeptReason::StoredResponse => "stored_response",
-                KeptReason::Relays => "relays",
-            },
+            reason: kept.reason.as_str(),
             kind: kept.operation.and_then(|(_, kind)| kind).map(|kind| kind.as_str()),
             stream_id: kept.operation.map(|(stream, _)| stream.to_string()),
             until: kept.until.map(|until| until.secs()),

@@ -38,7 +38,6 @@ pub(crate) struct Forgotten {
         (status = 200, description = "The passkeys are forgotten.", body = Forgotten),
         (status = 404, description = "`passkey_not_found`: No passkey of this user is kept."),
         (status = 422, description = "`invalid_request`: `main_key` is no valid key of a user."),
-        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn forget_passkeys(

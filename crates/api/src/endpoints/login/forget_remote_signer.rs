@@ -34,7 +34,6 @@ pub(crate) struct Forgotten {
         (status = 200, description = "The remote signer is forgotten.", body = Forgotten),
         (status = 404, description = "`remote_signer_not_found`: No remote signer of this user is kept."),
         (status = 422, description = "`invalid_request`: `main_key` is not a valid key."),
-        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn forget_remote_signer(

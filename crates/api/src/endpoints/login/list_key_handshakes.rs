@@ -24,9 +24,7 @@ page! {
 #[utoipa::path(
     get,
     path = "/key-handshake",
-    params(
-        PageQuery<StreamId>,
-    ),
+    params(PageQuery<StreamId>),
     responses(
         (status = 200, description = "The handshakes.", body = List),
         (status = 503, description = "`storage_unavailable`"),

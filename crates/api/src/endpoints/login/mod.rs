@@ -24,23 +24,19 @@ use crate::route::Audit;
 
 pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
     EndpointGroup::new("Login", "Learn a user's Nostr key, and have the user prove that they hold it.")
-        .endpoint(Scope::Login, Audit::Once, handler!(start_login::start_login))
-        .endpoint(Scope::Login, Audit::Once, handler!(redeem_login::redeem_login))
-        .endpoint(Scope::Login, Audit::Once, handler!(create_key_handshake::create_key_handshake))
-        .endpoint(Scope::Login, Audit::Once, handler!(authenticate_key::authenticate_key))
-        .endpoint(Scope::Login, Audit::Nothing, handler!(list_key_handshakes::list_key_handshakes))
-        .endpoint(Scope::Login, Audit::Nothing, handler!(list_logins::list_logins))
-        .endpoint(Scope::Login, Audit::Once, handler!(close_key_handshake::close_key_handshake))
-        .endpoint(
-            Scope::Login.of_service(),
-            Audit::BeforeAndAfter,
-            handler!(forget_remote_signer::forget_remote_signer),
-        )
-        .endpoint(Scope::Login.of_service(), Audit::BeforeAndAfter, handler!(forget_passkeys::forget_passkeys))
-        .endpoint(Scope::Admin.of_service(), Audit::Nothing, handler!(get_user::get_user))
-        .endpoint(Scope::Admin.of_service().for_support(), Audit::BeforeAndAfter, handler!(erase_user::erase_user))
-        .endpoint(Scope::Login, Audit::Once, handler!(issue_jwt::issue_jwt))
-        .endpoint(Scope::Login, Audit::Nothing, handler!(verify_jwt::verify_jwt))
-        .endpoint(Scope::Login.of_nothing(), Audit::Nothing, handler!(get_profile::get_profile))
-        .endpoint(Scope::Login.of_nothing(), Audit::Nothing, handler!(resolve_nip05::resolve_nip05))
+        .endpoint(Scope::Login, Audit::Once, handler!(start_login))
+        .endpoint(Scope::Login, Audit::Once, handler!(redeem_login))
+        .endpoint(Scope::Login, Audit::Once, handler!(create_key_handshake))
+        .endpoint(Scope::Login, Audit::Once, handler!(authenticate_key))
+        .endpoint(Scope::Login, Audit::Nothing, handler!(list_key_handshakes))
+        .endpoint(Scope::Login, Audit::Nothing, handler!(list_logins))
+        .endpoint(Scope::Login, Audit::Once, handler!(close_key_handshake))
+        .endpoint(Scope::Login.of_service(), Audit::BeforeAndAfter, handler!(forget_remote_signer))
+        .endpoint(Scope::Login.of_service(), Audit::BeforeAndAfter, handler!(forget_passkeys))
+        .endpoint(Scope::Admin.of_service(), Audit::Nothing, handler!(get_user))
+        .endpoint(Scope::Admin.of_service().for_support(), Audit::BeforeAndAfter, handler!(erase_user))
+        .endpoint(Scope::Login, Audit::Once, handler!(issue_jwt))
+        .endpoint(Scope::Login, Audit::Nothing, handler!(verify_jwt))
+        .endpoint(Scope::Login.of_nothing(), Audit::Nothing, handler!(get_profile))
+        .endpoint(Scope::Login.of_nothing(), Audit::Nothing, handler!(resolve_nip05))
 }

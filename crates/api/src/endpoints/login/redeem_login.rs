@@ -1,17 +1,15 @@
 //! `POST /login/{stream_id}/redeem`
 
-use axum::extract::State;
-use axum::{Extension, Json};
+use axum::Json;
 use serde::Serialize;
 use usher_engine::operations::LoginRedeemed;
 use usher_engine::request_body;
 use usher_engine::request_body::AnyText;
-use usher_engine::{RedeemError, Requester, StreamId};
+use usher_engine::{RedeemError, StreamId};
 use utoipa::ToSchema;
 
-use crate::ApiState;
 use crate::body;
-use crate::idempotency::IdempotencyContext;
+use crate::endpoints::change::Change;
 use crate::path_parameter::PathParameter;
 use crate::problem::Problem;
 use crate::request_log;
@@ -62,20 +60,17 @@ impl Redeemed {
         (status = 409, description = "`login_code_invalid`: It is not the code of this login, or the login has none.\n\n\
             `login_code_redeemed`: The code was redeemed before.\n\n\
             `login_code_expired`: The code was not redeemed in time."),
-        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn redeem_login(
-    State(state): State<ApiState>,
-    Extension(requester): Extension<Requester>,
+    change: Change,
     PathParameter(stream): PathParameter<StreamId>,
-    idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(Body { code }): body::Json<Body>,
 ) -> Result<Json<Redeemed>, Problem> {
     // Text that is not an id names no login.
     let stream = stream.ok_or(RedeemError::NotFound)?;
     request_log::record_stream_id(&stream);
-    let once = idempotency.map(|Extension(idempotency)| idempotency.request(Redeemed::by));
-    let redeemed = state.engine.logins().redeem(&requester, stream, &code, once).await?;
+    let once = change.once(Redeemed::by);
+    let redeemed = change.state.engine.logins().redeem(&change.requester, stream, &code, once).await?;
     Ok(Json(Redeemed::by(&redeemed)))
 }

@@ -1,14 +1,12 @@
 //! `POST /login`
 
-use axum::extract::State;
-use axum::{Extension, Json};
+use axum::Json;
 use serde::Serialize;
-use usher_engine::{LoginRequest, LoginStarted, Requester};
+use usher_engine::{LoginRequest, LoginStarted};
 use utoipa::ToSchema;
 
-use crate::ApiState;
 use crate::body;
-use crate::idempotency::IdempotencyContext;
+use crate::endpoints::change::Change;
 use crate::problem::Problem;
 use crate::request_log;
 
@@ -70,13 +68,11 @@ impl Started {
     ),
 )]
 pub(crate) async fn start_login(
-    State(state): State<ApiState>,
-    Extension(requester): Extension<Requester>,
-    idempotency: Option<Extension<IdempotencyContext>>,
+    change: Change,
     body::OptionalJson(request): body::OptionalJson<LoginRequest>,
 ) -> Result<Json<Started>, Problem> {
-    let once = idempotency.map(|Extension(idempotency)| idempotency.request(Started::on));
-    let started = state.engine.logins().start(&requester, request, once).await?;
+    let once = change.once(Started::on);
+    let started = change.state.engine.logins().start(&change.requester, request, once).await?;
     request_log::record_stream_id(&started.stream_id);
     Ok(Json(Started::on(&started)))
 }

@@ -21,7 +21,6 @@ use crate::{ApiState, audit, body};
     responses(
         (status = 200, description = "The relay is one of the service's own.", body = Relay),
         (status = 422, description = "`invalid_request`: This is not the URL of a relay, or there are 16 already."),
-        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn add_relay(

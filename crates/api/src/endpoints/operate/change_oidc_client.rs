@@ -7,12 +7,11 @@ use usher_engine::ports::{OpenIdClientError, OpenIdClientFields};
 use usher_engine::request_body;
 use usher_engine::request_body::{Flag, FlagOrNot, OneLine, OrDefault};
 
-use super::oidc_clients::{Client, ClientWithSecret, RedirectUris, SigningAlgorithm};
+use super::oidc_clients::{Client, ClientWithSecret, RedirectUris, SigningAlgorithm, with_secret};
 use super::oidc_types::control;
 use crate::ApiState;
 use crate::audit;
 use crate::body;
-use crate::endpoints::shown_once::shown_once;
 use crate::path_parameter::PathParameter;
 use crate::problem::Problem;
 
@@ -48,7 +47,6 @@ request_body! {
         (status = 200, description = "The client, with a new secret if it was asked for.", body = ClientWithSecret),
         (status = 404, description = "`client_not_found`: No client has this id."),
         (status = 409, description = "`client_of_configuration`: It is one of `oidc.clients`; change it there."),
-        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn change_oidc_client(
@@ -68,7 +66,5 @@ pub(crate) async fn change_oidc_client(
         algorithm: body.signing_algorithm,
     };
     let (client, secret) = provider.change_client(&client_id, change, body.rotate_secret).await?;
-    Ok(shown_once(ClientWithSecret { client: Client::of(client, &state), secret: None }, secret, |body| {
-        &mut body.secret
-    }))
+    Ok(with_secret(Client::of(client, &state), secret))
 }

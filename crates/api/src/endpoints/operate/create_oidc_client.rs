@@ -7,12 +7,11 @@ use usher_engine::ports::{NewOpenIdClient, OpenIdClientFields};
 use usher_engine::request_body;
 use usher_engine::request_body::{Flag, FlagOrNot, OneLine, OrDefault, VisibleAscii};
 
-use super::oidc_clients::{Client, ClientWithSecret, RedirectUris, SigningAlgorithm};
+use super::oidc_clients::{Client, ClientWithSecret, RedirectUris, SigningAlgorithm, with_secret};
 use super::oidc_types::control;
 use crate::ApiState;
 use crate::audit;
 use crate::body;
-use crate::endpoints::shown_once::shown_once;
 use crate::problem::Problem;
 
 request_body! {
@@ -52,7 +51,6 @@ request_body! {
         (status = 200, description = "The client, with its secret.", body = ClientWithSecret),
         (status = 422, description = "`invalid_request`: Some fields are wrong, the id belongs to another client, or there are 100 \
             stored clients."),
-        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn create_oidc_client(
@@ -74,7 +72,5 @@ pub(crate) async fn create_oidc_client(
     };
     let (client, secret) = provider.create_client(new).await?;
     PendingAudit::add_detail("client_id", client.client_id.as_str());
-    Ok(shown_once(ClientWithSecret { client: Client::of(client, &state), secret: None }, secret, |body| {
-        &mut body.secret
-    }))
+    Ok(with_secret(Client::of(client, &state), secret))
 }

@@ -36,7 +36,6 @@ pub(crate) struct Deleted {
         (status = 200, description = "The client is deleted.", body = Deleted),
         (status = 404, description = "`client_not_found`: No client has this id."),
         (status = 409, description = "`client_of_configuration`: It is one of `oidc.clients`; remove it there."),
-        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn delete_oidc_client(

@@ -118,9 +118,7 @@ fn details(text: &str) -> BTreeMap<String, String> {
 #[utoipa::path(
     get,
     path = "/audit",
-    params(
-        PageQuery<LastEntry>,
-    ),
+    params(PageQuery<LastEntry>),
     responses(
         (status = 200, description = "The entries.", body = List),
         (status = 503, description = "`storage_unavailable`"),

@@ -83,9 +83,7 @@ impl From<OpenIdConsent> for Consent {
 #[utoipa::path(
     get,
     path = "/oidc/consents",
-    params(
-        PageQuery<LastConsent>,
-    ),
+    params(PageQuery<LastConsent>),
     responses(
         (status = 200, description = "The consents.", body = List),
         (status = 503, description = "`oidc_not_configured` `storage_unavailable`"),

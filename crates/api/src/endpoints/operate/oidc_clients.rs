@@ -1,5 +1,6 @@
 //! What the endpoints of OpenID Connect clients have in common.
 
+use axum::response::Response;
 use serde::Serialize;
 use url::Url;
 use usher_engine::field_type;
@@ -10,7 +11,7 @@ use utoipa::openapi::schema::ArrayBuilder;
 use utoipa::openapi::{ObjectBuilder, SchemaFormat, Type};
 
 use crate::ApiState;
-use crate::endpoints::shown_once::Secret;
+use crate::endpoints::shown_once::{Secret, shown_once};
 use crate::problem::{ErrorCode, Problem};
 
 /// Most addresses of a list.
@@ -92,11 +93,16 @@ impl Client {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = OidcClientWithSecret)]
 pub(crate) struct ClientWithSecret {
-    pub(super) client: Client,
+    client: Client,
     /// The `client_secret`, if it is new. It is shown this once, and left out of a repeated response (`Idempotency-Key`).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, required = false, nullable = false, example = "5J1mN0bqX3uWz8s6l2eYyQ7tVd4KcR9pGh1aFoTiBwE")]
-    pub(super) secret: Option<Secret>,
+    secret: Option<Secret>,
+}
+
+/// The response with a secret, if that is new; a repeated one has none.
+pub(super) fn with_secret(client: Client, secret: Option<String>) -> Response {
+    shown_once(ClientWithSecret { client, secret: None }, secret.map(Secret), |body| &mut body.secret)
 }
 
 impl From<OpenIdClientError> for Problem {

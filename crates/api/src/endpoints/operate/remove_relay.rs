@@ -34,7 +34,6 @@ pub(crate) struct Removed {
         (status = 200, description = "The relay is no longer one of the service's own.", body = Removed),
         (status = 404, description = "`relay_not_found`: This is not one of the service's relays."),
         (status = 422, description = "`invalid_request`: This is not the URL of a relay."),
-        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn remove_relay(

@@ -1,8 +1,8 @@
 //! `POST /operators/invitations`
 
+use axum::Extension;
 use axum::extract::State;
-use axum::response::{IntoResponse as _, Response};
-use axum::{Extension, Json};
+use axum::response::Response;
 use serde::Serialize;
 use usher_engine::PendingAudit;
 use usher_engine::access::MAX_OPERATOR_NAME;
@@ -14,7 +14,7 @@ use crate::ApiState;
 use crate::audit;
 use crate::auth::Authorization;
 use crate::body;
-use crate::idempotency::RepeatedBody;
+use crate::endpoints::shown_once::shown_once;
 use crate::problem::{ErrorCode, Problem};
 
 request_body! {
@@ -52,7 +52,6 @@ pub(crate) struct Invited {
         (status = 200, description = "The invitation.", body = Invited),
         (status = 404, description = "`route_not_found`: The service has no console (`console.enabled`)."),
         (status = 422, description = "`invalid_request`: Some fields are wrong, the name is taken, or there are 100 operators."),
-        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn invite_operator(
@@ -69,10 +68,7 @@ pub(crate) async fn invite_operator(
     PendingAudit::add_detail("name", name);
     PendingAudit::add_detail("role", role.as_str());
     let url = options.public_url.as_str().trim_end_matches('/');
-    let invited = |page_url| Invited { page_url, expires_at: invitation.expires_at() };
-    let mut response = Json(invited(Some(format!("{url}/console/invite/{secret}")))).into_response();
-    // Strings and numbers: it cannot fail.
-    let repeated = serde_json::to_vec(&invited(None)).unwrap_or_default();
-    response.extensions_mut().insert(RepeatedBody(repeated));
-    Ok(response)
+    let invited = Invited { page_url: None, expires_at: invitation.expires_at() };
+    let page_url = format!("{url}/console/invite/{secret}");
+    Ok(shown_once(invited, Some(page_url), |invited| &mut invited.page_url))
 }

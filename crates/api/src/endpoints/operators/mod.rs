@@ -12,7 +12,7 @@ use crate::route::Audit;
 
 pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
     EndpointGroup::new("Operators", "Give people access to the console.")
-        .endpoint(Scope::Admin.of_service(), Audit::Nothing, handler!(list_operators::list_operators))
-        .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, handler!(invite_operator::invite_operator))
-        .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, handler!(remove_operator::remove_operator))
+        .endpoint(Scope::Admin.of_service(), Audit::Nothing, handler!(list_operators))
+        .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, handler!(invite_operator))
+        .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, handler!(remove_operator))
 }

@@ -35,7 +35,6 @@ pub(crate) struct Removed {
         (status = 200, description = "The operator is removed.", body = Removed),
         (status = 404, description = "`operator_not_found`: There is no such operator, or they are in `console.operators`."),
         (status = 422, description = "`invalid_request`: The key that removes was itself revoked, or has a newer secret."),
-        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn remove_operator(

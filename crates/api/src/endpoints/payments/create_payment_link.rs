@@ -1,15 +1,13 @@
 //! `POST /payment-links`
 
-use axum::extract::State;
-use axum::{Extension, Json};
+use axum::Json;
 use serde::Serialize;
-use usher_engine::{PaymentLinkCreated, PaymentLinkRequest, Requester};
+use usher_engine::{PaymentLinkCreated, PaymentLinkRequest};
 use usher_protocol::lnurl;
 use utoipa::ToSchema;
 
-use crate::ApiState;
 use crate::body;
-use crate::idempotency::IdempotencyContext;
+use crate::endpoints::change::Change;
 use crate::problem::Problem;
 use crate::request_log;
 
@@ -68,13 +66,11 @@ impl Created {
     ),
 )]
 pub(crate) async fn create_payment_link(
-    State(state): State<ApiState>,
-    Extension(requester): Extension<Requester>,
-    idempotency: Option<Extension<IdempotencyContext>>,
+    change: Change,
     body::Checked(request): body::Checked<PaymentLinkRequest>,
 ) -> Result<Json<Created>, Problem> {
-    let once = idempotency.map(|Extension(idempotency)| idempotency.request(Created::on));
-    let created = state.engine.payment_links().create(&requester, request, once).await?;
+    let once = change.once(Created::on);
+    let created = change.state.engine.payment_links().create(&change.requester, request, once).await?;
     request_log::record_stream_id(&created.stream_id);
     Ok(Json(Created::on(&created)))
 }

@@ -1,13 +1,10 @@
 //! `POST /invoices/pay`
 
-use axum::extract::State;
-use axum::{Extension, Json};
-use usher_engine::{PayInvoiceRequest, Requester};
+use axum::Json;
+use usher_engine::PayInvoiceRequest;
 
-use crate::ApiState;
 use crate::body;
-use crate::endpoints::operation_started::{Started, start_operation};
-use crate::idempotency::IdempotencyContext;
+use crate::endpoints::change::{Change, Started};
 use crate::problem::Problem;
 
 /// Pays an invoice, from a user's wallet or from the service's Lightning backend.
@@ -46,13 +43,8 @@ use crate::problem::Problem;
     ),
 )]
 pub(crate) async fn pay_invoice(
-    State(state): State<ApiState>,
-    Extension(requester): Extension<Requester>,
-    idempotency: Option<Extension<IdempotencyContext>>,
+    change: Change,
     body::Checked(request): body::Checked<PayInvoiceRequest>,
 ) -> Result<Json<Started>, Problem> {
-    start_operation(&state, idempotency, |engine, once| async move {
-        engine.payments().pay(&requester, request, once).await
-    })
-    .await
+    change.start(async |engine, requester, once| engine.payments().pay(requester, request, once).await).await
 }

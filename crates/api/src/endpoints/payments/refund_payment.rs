@@ -1,15 +1,13 @@
 //! `POST /payments/{stream_id}/refund`
 
-use axum::extract::State;
-use axum::{Extension, Json};
+use axum::Json;
 use serde::Serialize;
 use usher_engine::access::Role;
 use usher_engine::{Engine, RefundError, RefundRequest, Requester, StreamId};
 use utoipa::ToSchema;
 
-use crate::ApiState;
 use crate::body;
-use crate::idempotency::IdempotencyContext;
+use crate::endpoints::change::Change;
 use crate::path_parameter::PathParameter;
 use crate::problem::{ErrorCode, Problem};
 use crate::request_log;
@@ -72,24 +70,20 @@ impl Started {
     ),
 )]
 pub(crate) async fn refund_payment(
-    State(state): State<ApiState>,
-    Extension(requester): Extension<Requester>,
-    idempotency: Option<Extension<IdempotencyContext>>,
+    change: Change,
     PathParameter(payment): PathParameter<StreamId>,
     body::OptionalJson(request): body::OptionalJson<RefundRequest>,
 ) -> Result<Json<Started>, Problem> {
     // Text that is not a stream id names no stream.
     let payment = payment.ok_or(RefundError::NoPayment)?;
-    let is_support = matches!(&requester, Requester::Key { terms, .. } if terms.role == Some(Role::Support));
-    if is_support && !state.engine.payments().has_approval_limit() {
+    let is_support = matches!(&change.requester, Requester::Key { terms, .. } if terms.role == Some(Role::Support));
+    if is_support && !change.state.engine.payments().has_approval_limit() {
         let detail = "set wallet.approval_above_millisats: without it, nothing limits what the role support refunds";
         return Err(Problem::new(ErrorCode::RoleNotAllowed, detail));
     }
-    let once = idempotency.map(|Extension(idempotency)| {
-        let engine = state.engine.clone();
-        idempotency.request(move |stream: &StreamId| Started::on(&engine, *stream))
-    });
-    let stream = state.engine.payments().refund(&requester, payment, request, once).await?;
+    let engine = change.state.engine.clone();
+    let once = change.once(move |stream: &StreamId| Started::on(&engine, *stream));
+    let stream = change.state.engine.payments().refund(&change.requester, payment, request, once).await?;
     request_log::record_stream_id(&stream);
-    Ok(Json(Started::on(&state.engine, stream)))
+    Ok(Json(Started::on(&change.state.engine, stream)))
 }

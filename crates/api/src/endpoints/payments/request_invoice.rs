@@ -1,13 +1,10 @@
 //! `POST /invoices/request`
 
-use axum::extract::State;
-use axum::{Extension, Json};
-use usher_engine::{RequestInvoice, Requester};
+use axum::Json;
+use usher_engine::RequestInvoice;
 
-use crate::ApiState;
 use crate::body;
-use crate::endpoints::operation_started::{PricedStarted, start_priced_operation};
-use crate::idempotency::IdempotencyContext;
+use crate::endpoints::change::{Change, PricedStarted};
 use crate::problem::Problem;
 
 /// Asks a user's wallet for an invoice.
@@ -28,13 +25,10 @@ use crate::problem::Problem;
     ),
 )]
 pub(crate) async fn request_invoice(
-    State(state): State<ApiState>,
-    Extension(requester): Extension<Requester>,
-    idempotency: Option<Extension<IdempotencyContext>>,
+    change: Change,
     body::Checked(request): body::Checked<RequestInvoice>,
 ) -> Result<Json<PricedStarted>, Problem> {
-    start_priced_operation(&state, idempotency, |engine, once| async move {
-        engine.payments().request_invoice(&requester, request, once).await
-    })
-    .await
+    change
+        .start_priced(async |engine, requester, once| engine.payments().request_invoice(requester, request, once).await)
+        .await
 }

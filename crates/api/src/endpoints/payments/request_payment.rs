@@ -1,15 +1,13 @@
 //! `POST /payments/single`
 
-use axum::extract::State;
-use axum::{Extension, Json};
+use axum::Json;
 use serde::Serialize;
 use usher_engine::event_data::RateData;
-use usher_engine::{Engine, PricedOperation, Requester, SinglePaymentRequest};
+use usher_engine::{Engine, PricedOperation, SinglePaymentRequest};
 use utoipa::ToSchema;
 
-use crate::ApiState;
 use crate::body;
-use crate::idempotency::IdempotencyContext;
+use crate::endpoints::change::Change;
 use crate::problem::Problem;
 use crate::request_log;
 
@@ -111,16 +109,12 @@ impl Started {
     ),
 )]
 pub(crate) async fn request_payment(
-    State(state): State<ApiState>,
-    Extension(requester): Extension<Requester>,
-    idempotency: Option<Extension<IdempotencyContext>>,
+    change: Change,
     body::Checked(request): body::Checked<SinglePaymentRequest>,
 ) -> Result<Json<Started>, Problem> {
-    let once = idempotency.map(|Extension(idempotency)| {
-        let engine = state.engine.clone();
-        idempotency.request(move |started: &PricedOperation| Started::on(&engine, started))
-    });
-    let started = state.engine.payments().request(&requester, request, once).await?;
+    let engine = change.state.engine.clone();
+    let once = change.once(move |started: &PricedOperation| Started::on(&engine, started));
+    let started = change.state.engine.payments().request(&change.requester, request, once).await?;
     request_log::record_stream_id(&started.stream_id);
-    Ok(Json(Started::on(&state.engine, &started)))
+    Ok(Json(Started::on(&change.state.engine, &started)))
 }

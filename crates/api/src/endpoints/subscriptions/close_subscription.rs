@@ -1,17 +1,14 @@
 //! `POST /payments/recurring/close`
 
-use axum::extract::State;
-use axum::{Extension, Json};
+use axum::Json;
 use serde::Serialize;
-use usher_engine::Requester;
 use usher_engine::operations::SubscriptionView;
 use usher_engine::request_body;
 use usher_engine::request_body::{Identifier, Key, Subkeys};
 use utoipa::ToSchema;
 
-use crate::ApiState;
 use crate::body;
-use crate::idempotency::IdempotencyContext;
+use crate::endpoints::change::Change;
 use crate::problem::Problem;
 
 request_body! {
@@ -57,16 +54,13 @@ impl Closed {
     responses(
         (status = 200, description = "The subscription is closed.", body = Closed),
         (status = 404, description = "`subscription_not_found`: This `main_key` has no subscription with this id."),
-        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn close_subscription(
-    State(state): State<ApiState>,
-    Extension(requester): Extension<Requester>,
-    idempotency: Option<Extension<IdempotencyContext>>,
+    change: Change,
     body::Json(Body { main_key, subscription_id, .. }): body::Json<Body>,
 ) -> Result<Json<Closed>, Problem> {
-    let once = idempotency.map(|Extension(idempotency)| idempotency.request(Closed::of));
-    let view = state.engine.subscriptions().close(&requester, main_key, &subscription_id, once).await?;
+    let once = change.once(Closed::of);
+    let view = change.state.engine.subscriptions().close(&change.requester, main_key, &subscription_id, once).await?;
     Ok(Json(Closed::of(&view)))
 }

@@ -1,13 +1,10 @@
 //! `POST /payments/recurring`
 
-use axum::extract::State;
-use axum::{Extension, Json};
-use usher_engine::{RecurringPaymentRequest, Requester};
+use axum::Json;
+use usher_engine::RecurringPaymentRequest;
 
-use crate::ApiState;
 use crate::body;
-use crate::endpoints::operation_started::{PricedStarted, start_priced_operation};
-use crate::idempotency::IdempotencyContext;
+use crate::endpoints::change::{Change, PricedStarted};
 use crate::problem::Problem;
 
 /// Asks a user to agree to a subscription.
@@ -51,13 +48,10 @@ use crate::problem::Problem;
     ),
 )]
 pub(crate) async fn request_subscription(
-    State(state): State<ApiState>,
-    Extension(requester): Extension<Requester>,
-    idempotency: Option<Extension<IdempotencyContext>>,
+    change: Change,
     body::Checked(request): body::Checked<RecurringPaymentRequest>,
 ) -> Result<Json<PricedStarted>, Problem> {
-    start_priced_operation(&state, idempotency, |engine, once| async move {
-        engine.subscriptions().request(&requester, request, once).await
-    })
-    .await
+    change
+        .start_priced(async |engine, requester, once| engine.subscriptions().request(requester, request, once).await)
+        .await
 }

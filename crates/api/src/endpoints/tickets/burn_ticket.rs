@@ -1,15 +1,13 @@
 //! `POST /cashu/burn`
 
-use axum::extract::State;
-use axum::{Extension, Json};
+use axum::Json;
 use serde::Serialize;
-use usher_engine::{BurnTicket, Requester};
+use usher_engine::BurnTicket;
 use utoipa::ToSchema;
 
-use super::mint_timeout::wait_for_mint;
-use crate::idempotency::IdempotencyContext;
+use crate::endpoints::change::Change;
 use crate::problem::Problem;
-use crate::{ApiState, audit, body};
+use crate::{audit, body};
 
 /// A ticket that was redeemed.
 #[derive(Debug, Serialize, ToSchema)]
@@ -51,20 +49,13 @@ impl Burned {
     ),
 )]
 pub(crate) async fn burn_ticket(
-    State(state): State<ApiState>,
-    Extension(requester): Extension<Requester>,
-    idempotency: Option<Extension<IdempotencyContext>>,
+    change: Change,
     body::Json(request): body::Json<BurnTicket>,
 ) -> Result<Json<Burned>, Problem> {
     audit::add_server("mint_url", request.mint_url.as_str());
-    let engine = state.engine.clone();
-    let once = idempotency.map(|Extension(idempotency)| idempotency.request(Burned::of));
-    let amount =
-        wait_for_mint(
-            &state,
-            requester.origin(),
-            async move { engine.tickets().burn(&requester, request, once).await },
-        )
-        .await?;
-    Ok(Json(Burned::of(&amount)))
+    change
+        .wait_for_mint(Burned::of, |engine, requester, once| async move {
+            engine.tickets().burn(&requester, request, once).await
+        })
+        .await
 }

@@ -1,16 +1,14 @@
 //! `POST /cashu/mint`
 
-use axum::extract::State;
-use axum::{Extension, Json};
+use axum::Json;
 use serde::Serialize;
 use usher_engine::ports::Token;
-use usher_engine::{MintTicket, PendingAudit, Requester};
+use usher_engine::{MintTicket, PendingAudit};
 use utoipa::ToSchema;
 
-use super::mint_timeout::wait_for_mint;
-use crate::idempotency::IdempotencyContext;
+use crate::endpoints::change::Change;
 use crate::problem::Problem;
-use crate::{ApiState, audit, body};
+use crate::{audit, body};
 
 /// A new ticket.
 #[derive(Debug, Serialize, ToSchema)]
@@ -69,22 +67,15 @@ impl Ticket {
     ),
 )]
 pub(crate) async fn mint_ticket(
-    State(state): State<ApiState>,
-    Extension(requester): Extension<Requester>,
-    idempotency: Option<Extension<IdempotencyContext>>,
+    change: Change,
     body::Json(request): body::Json<MintTicket>,
 ) -> Result<Json<Ticket>, Problem> {
     audit::add_server("mint_url", request.mint_url.as_str());
     PendingAudit::add_detail("amount", request.amount);
     PendingAudit::add_detail("unit", request.unit.as_str());
-    let engine = state.engine.clone();
-    let once = idempotency.map(|Extension(idempotency)| idempotency.request(Ticket::of));
-    let token =
-        wait_for_mint(
-            &state,
-            requester.origin(),
-            async move { engine.tickets().mint(&requester, request, once).await },
-        )
-        .await?;
-    Ok(Json(Ticket::of(&token)))
+    change
+        .wait_for_mint(Ticket::of, |engine, requester, once| async move {
+            engine.tickets().mint(&requester, request, once).await
+        })
+        .await
 }

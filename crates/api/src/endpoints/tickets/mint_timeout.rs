@@ -1,52 +1,65 @@
 //! Requests that wait for a mint: the bound, and why there is no result.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Json;
+use serde::Serialize;
 use serde_json::Map;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
-use usher_engine::{Origin, PendingAudit, TicketCallError};
+use usher_engine::{Engine, IdempotentRequest, PendingAudit, Requester, TicketCallError};
 
-use crate::ApiState;
 use crate::audit;
+use crate::endpoints::change::Change;
 use crate::problem::{ErrorCode, Problem};
 
 /// How long a request that waits for a mint may still take when the service stops.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Runs `work`, which waits for a mint, to its end, and waits for its result as long as `limits.mint_timeout`. It is a task of its own
-/// beside that of the request: this one ends in time, so that the next request with its `Idempotency-Key` waits for the same work.
-///
-/// When the service stops, `work` has a few seconds left. It is dropped after that: everything that it waits for is stored,
-/// and continues at the next start.
-///
-/// # Errors
-/// A [`Problem`] of the mint, of the limit, or of the time.
-pub(crate) async fn wait_for_mint<T, F>(state: &ApiState, client: Option<Origin>, work: F) -> Result<T, Problem>
-where
-    F: Future<Output = Result<T, TicketCallError>> + Send + 'static,
-    T: Send + 'static,
-{
-    let place = state.mint_calls.take(client)?;
-    let begun = state.clone();
-    // What is moved to the task is large.
-    let work = Box::pin(work);
-    let work = async move {
-        audit::begin(&begun).await?;
-        let result = tokio::select! {
-            biased;
-            result = work => result.map_err(Problem::from),
-            () = end_of_grace(&begun.stop) => Err(Problem::mint_timeout()),
+impl Change {
+    /// Runs `work`, which waits for a mint, to its end, and waits for its result as long as `limits.mint_timeout`. It is a task of
+    /// its own beside that of the request: this one ends in time, so that the next request with its `Idempotency-Key` waits for the
+    /// same work. The response is what `body` makes of the result.
+    ///
+    /// When the service stops, `work` has a few seconds left. It is dropped after that: everything that it waits for is stored,
+    /// and continues at the next start.
+    ///
+    /// # Errors
+    /// A [`Problem`] of the mint, of the limit, or of the time.
+    pub(super) async fn wait_for_mint<T, B, F>(
+        self,
+        body: impl Fn(&T) -> B + Copy + Send + Sync + 'static,
+        work: impl FnOnce(Arc<Engine>, Requester, Option<IdempotentRequest<T>>) -> F,
+    ) -> Result<Json<B>, Problem>
+    where
+        T: Send + 'static,
+        B: Serialize,
+        F: Future<Output = Result<T, TicketCallError>> + Send + 'static,
+    {
+        let once = self.once(body);
+        let Self { state, requester, .. } = self;
+        let place = state.mint_calls.take(requester.origin())?;
+        // What is moved to the task is large.
+        let work = Box::pin(work(state.engine.clone(), requester, once));
+        let begun = state.clone();
+        let work = async move {
+            audit::begin(&begun).await?;
+            let result = tokio::select! {
+                biased;
+                result = work => result.map_err(Problem::from),
+                () = end_of_grace(&begun.stop) => Err(Problem::mint_timeout()),
+            };
+            drop(place);
+            result
         };
-        drop(place);
-        result
-    };
-    let audit = PendingAudit::current().unwrap_or_default();
-    let work = state.tasks.spawn(audit.scope(work).in_current_span());
-    match timeout(state.limits.mint_timeout, work).await {
-        Ok(ended) => ended.map_err(Problem::internal)?,
-        Err(_elapsed) => Err(Problem::mint_timeout()),
+        let audit = PendingAudit::current().unwrap_or_default();
+        let work = state.tasks.spawn(audit.scope(work).in_current_span());
+        match timeout(state.limits.mint_timeout, work).await {
+            Ok(ended) => Ok(Json(body(&ended.map_err(Problem::internal)??))),
+            Err(_elapsed) => Err(Problem::mint_timeout()),
+        }
     }
 }
 

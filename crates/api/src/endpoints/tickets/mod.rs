@@ -18,16 +18,12 @@ use crate::route::Audit;
 
 pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
     EndpointGroup::new("Tickets", "Mint, send, request and redeem tickets: Cashu tokens of any mint and unit.")
-        .endpoint(Scope::Tickets, Audit::Once, handler!(request_ticket::request_ticket))
-        .mint_call(Scope::Tickets, Audit::BeforeAndAfter, handler!(mint_ticket::mint_ticket))
-        .mint_call(Scope::Tickets, Audit::BeforeAndAfter, handler!(burn_ticket::burn_ticket))
-        .endpoint(Scope::Tickets, Audit::Once, handler!(send_ticket::send_ticket))
-        .endpoint(Scope::Tickets, Audit::Nothing, handler!(list_outgoing_tickets::list_outgoing_tickets))
-        .mint_call(Scope::Tickets, Audit::BeforeAndAfter, handler!(reclaim_ticket::reclaim_ticket))
-        .endpoint(Scope::Tickets.of_service(), Audit::Nothing, handler!(list_ticket_balances::list_ticket_balances))
-        .mint_call(
-            Scope::PaymentsSend.of_service().uncounted(),
-            Audit::BeforeAndAfter,
-            handler!(withdraw_ticket::withdraw_ticket),
-        )
+        .endpoint(Scope::Tickets, Audit::Once, handler!(request_ticket))
+        .mint_call(Scope::Tickets, Audit::BeforeAndAfter, handler!(mint_ticket))
+        .mint_call(Scope::Tickets, Audit::BeforeAndAfter, handler!(burn_ticket))
+        .endpoint(Scope::Tickets, Audit::Once, handler!(send_ticket))
+        .endpoint(Scope::Tickets, Audit::Nothing, handler!(list_outgoing_tickets))
+        .mint_call(Scope::Tickets, Audit::BeforeAndAfter, handler!(reclaim_ticket))
+        .endpoint(Scope::Tickets.of_service(), Audit::Nothing, handler!(list_ticket_balances))
+        .mint_call(Scope::PaymentsSend.of_service().uncounted(), Audit::BeforeAndAfter, handler!(withdraw_ticket))
 }

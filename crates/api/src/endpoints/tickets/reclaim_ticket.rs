@@ -1,17 +1,14 @@
 //! `POST /cashu/outgoing/{stream_id}/reclaim`
 
-use axum::extract::State;
-use axum::{Extension, Json};
+use axum::Json;
 use serde::Serialize;
 use usher_engine::request_body;
 use usher_engine::request_body::{Aliased, MintAuth, StaticAuthToken};
-use usher_engine::{Requester, StreamId, TicketCallError};
+use usher_engine::{StreamId, TicketCallError};
 use utoipa::ToSchema;
 
-use super::mint_timeout::wait_for_mint;
-use crate::ApiState;
 use crate::body;
-use crate::idempotency::IdempotencyContext;
+use crate::endpoints::change::Change;
 use crate::path_parameter::PathParameter;
 use crate::problem::Problem;
 use crate::request_log;
@@ -71,21 +68,17 @@ impl Reclaimed {
     ),
 )]
 pub(crate) async fn reclaim_ticket(
-    State(state): State<ApiState>,
-    Extension(requester): Extension<Requester>,
-    idempotency: Option<Extension<IdempotencyContext>>,
+    change: Change,
     PathParameter(stream): PathParameter<StreamId>,
     body::OptionalJson(Body { auth }): body::OptionalJson<Body>,
 ) -> Result<Json<Reclaimed>, Problem> {
     // Text that is not a stream id names no stream.
     let stream = stream.ok_or(TicketCallError::NotFound)?;
     request_log::record_stream_id(&stream);
-    let engine = state.engine.clone();
-    let once = idempotency
-        .map(|Extension(idempotency)| idempotency.request(move |amount: &u64| Reclaimed::of(stream, *amount)));
-    let amount = wait_for_mint(&state, requester.origin(), async move {
-        engine.tickets().reclaim(&requester, stream, auth, once).await
-    })
-    .await?;
-    Ok(Json(Reclaimed::of(stream, amount)))
+    let reclaimed = move |amount: &u64| Reclaimed::of(stream, *amount);
+    change
+        .wait_for_mint(reclaimed, |engine, requester, once| async move {
+            engine.tickets().reclaim(&requester, stream, auth, once).await
+        })
+        .await
 }

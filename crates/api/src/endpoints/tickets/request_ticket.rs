@@ -1,13 +1,10 @@
 //! `POST /cashu/request`
 
-use axum::extract::State;
-use axum::{Extension, Json};
-use usher_engine::{RequestTicket, Requester};
+use axum::Json;
+use usher_engine::RequestTicket;
 
-use crate::ApiState;
 use crate::body;
-use crate::endpoints::operation_started::{Started, start_operation};
-use crate::idempotency::IdempotencyContext;
+use crate::endpoints::change::{Change, Started};
 use crate::problem::Problem;
 
 /// Asks a user's wallet for a ticket.
@@ -44,13 +41,8 @@ use crate::problem::Problem;
     ),
 )]
 pub(crate) async fn request_ticket(
-    State(state): State<ApiState>,
-    Extension(requester): Extension<Requester>,
-    idempotency: Option<Extension<IdempotencyContext>>,
+    change: Change,
     body::Checked(request): body::Checked<RequestTicket>,
 ) -> Result<Json<Started>, Problem> {
-    start_operation(&state, idempotency, |engine, once| async move {
-        engine.tickets().request(&requester, request, once).await
-    })
-    .await
+    change.start(async |engine, requester, once| engine.tickets().request(requester, request, once).await).await
 }

@@ -1,15 +1,13 @@
 //! `POST /cashu/send-direct`
 
-use axum::extract::State;
-use axum::{Extension, Json};
+use axum::Json;
 use serde::Serialize;
 use usher_engine::ports::RelayLinkState;
-use usher_engine::{Requester, SendTicket, StreamId};
+use usher_engine::{SendTicket, StreamId};
 use utoipa::ToSchema;
 
-use crate::ApiState;
 use crate::body;
-use crate::idempotency::IdempotencyContext;
+use crate::endpoints::change::Change;
 use crate::problem::Problem;
 use crate::request_log;
 
@@ -50,16 +48,13 @@ impl Sent {
     ),
 )]
 pub(crate) async fn send_ticket(
-    State(state): State<ApiState>,
-    Extension(requester): Extension<Requester>,
-    idempotency: Option<Extension<IdempotencyContext>>,
+    change: Change,
     body::Checked(request): body::Checked<SendTicket>,
 ) -> Result<Json<Sent>, Problem> {
-    let is_connected = state.relays.relays().iter().any(|relay| relay.state == RelayLinkState::Connected);
+    let is_connected = change.state.relays.relays().iter().any(|relay| relay.state == RelayLinkState::Connected);
     let status = if is_connected { "sent" } else { "queued" };
-    let once = idempotency
-        .map(|Extension(idempotency)| idempotency.request(move |stream: &StreamId| Sent::on(stream, status)));
-    let stream = state.engine.tickets().send(&requester, request, once).await?;
+    let once = change.once(move |stream: &StreamId| Sent::on(stream, status));
+    let stream = change.state.engine.tickets().send(&change.requester, request, once).await?;
     request_log::record_stream_id(&stream);
     Ok(Json(Sent::on(&stream, status)))
 }

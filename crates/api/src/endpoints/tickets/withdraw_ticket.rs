@@ -1,14 +1,12 @@
 //! `POST /cashu/withdraw`
 
-use axum::extract::State;
-use axum::{Extension, Json};
-use usher_engine::{PendingAudit, Requester, WithdrawTicket};
+use axum::Json;
+use usher_engine::{PendingAudit, WithdrawTicket};
 
 use super::mint_ticket::Ticket;
-use super::mint_timeout::wait_for_mint;
-use crate::idempotency::IdempotencyContext;
+use crate::endpoints::change::Change;
 use crate::problem::Problem;
-use crate::{ApiState, audit, body};
+use crate::{audit, body};
 
 /// Takes a token out of the service's own balance.
 ///
@@ -33,23 +31,16 @@ use crate::{ApiState, audit, body};
     ),
 )]
 pub(crate) async fn withdraw_ticket(
-    State(state): State<ApiState>,
-    Extension(requester): Extension<Requester>,
-    idempotency: Option<Extension<IdempotencyContext>>,
+    change: Change,
     body::Json(request): body::Json<WithdrawTicket>,
 ) -> Result<Json<Ticket>, Problem> {
     audit::add_server("mint_url", request.mint_url.as_str());
     PendingAudit::add_detail("amount", request.amount);
     PendingAudit::add_detail("unit", request.unit.as_str());
-    state.engine.tickets().check_withdrawal(&requester)?;
-    let engine = state.engine.clone();
-    let once = idempotency.map(|Extension(idempotency)| idempotency.request(Ticket::of));
-    let token =
-        wait_for_mint(
-            &state,
-            requester.origin(),
-            async move { engine.tickets().withdraw(&requester, request, once).await },
-        )
-        .await?;
-    Ok(Json(Ticket::of(&token)))
+    change.state.engine.tickets().check_withdrawal(&change.requester)?;
+    change
+        .wait_for_mint(Ticket::of, |engine, requester, once| async move {
+            engine.tickets().withdraw(&requester, request, once).await
+        })
+        .await
 }

@@ -1,14 +1,12 @@
 //! `POST /verification/sessions`
 
-use axum::extract::State;
-use axum::{Extension, Json};
+use axum::Json;
 use serde::Serialize;
-use usher_engine::{Requester, VerificationSessionRequest, VerificationSessionStarted};
+use usher_engine::{VerificationSessionRequest, VerificationSessionStarted};
 use utoipa::ToSchema;
 
-use crate::ApiState;
 use crate::body;
-use crate::idempotency::IdempotencyContext;
+use crate::endpoints::change::Change;
 use crate::problem::Problem;
 use crate::request_log;
 
@@ -66,13 +64,11 @@ impl Session {
     ),
 )]
 pub(crate) async fn create_verification_session(
-    State(state): State<ApiState>,
-    Extension(requester): Extension<Requester>,
-    idempotency: Option<Extension<IdempotencyContext>>,
+    change: Change,
     body::OptionalJson(request): body::OptionalJson<VerificationSessionRequest>,
 ) -> Result<Json<Session>, Problem> {
-    let once = idempotency.map(|Extension(idempotency)| idempotency.request(Session::of));
-    let started = state.engine.verification().start(&requester, request, once).await?;
+    let once = change.once(Session::of);
+    let started = change.state.engine.verification().start(&change.requester, request, once).await?;
     request_log::record_stream_id(&started.session_id);
     Ok(Json(Session::of(&started)))
 }

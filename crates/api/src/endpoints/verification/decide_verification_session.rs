@@ -1,17 +1,15 @@
 //! `POST /verification/sessions/{session_id}/decision`
 
-use axum::extract::State;
-use axum::{Extension, Json};
+use axum::Json;
 use serde::Serialize;
 use usher_engine::operations::AgeDecision;
 use usher_engine::request_body;
 use usher_engine::request_body::{DecisionWord, Description};
-use usher_engine::{DecisionError, Requester, StreamId};
+use usher_engine::{DecisionError, StreamId};
 use utoipa::ToSchema;
 
-use crate::ApiState;
 use crate::body;
-use crate::idempotency::IdempotencyContext;
+use crate::endpoints::change::Change;
 use crate::path_parameter::PathParameter;
 use crate::problem::Problem;
 use crate::request_log;
@@ -62,22 +60,18 @@ impl Decided {
             `streams.retention_days`."),
         (status = 409, description = "`session_decided`: The session is decided already.\n\n\
             `session_expired`: Nobody decided before `expires_at`."),
-        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn decide_verification_session(
-    State(state): State<ApiState>,
-    Extension(requester): Extension<Requester>,
+    change: Change,
     PathParameter(session): PathParameter<StreamId>,
-    idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(Body { decision, reason }): body::Json<Body>,
 ) -> Result<Json<Decided>, Problem> {
     let decision = if decision { AgeDecision::Approved } else { AgeDecision::Rejected { reason } };
     // Text that is not an id names no session.
     let session = session.ok_or(DecisionError::NotFound)?;
     request_log::record_stream_id(&session);
-    let once =
-        idempotency.map(|Extension(idempotency)| idempotency.request(move |decision| Decided::by(session, decision)));
-    state.engine.verification().decide(&requester, session, &decision, once).await?;
+    let once = change.once(move |decision| Decided::by(session, decision));
+    change.state.engine.verification().decide(&change.requester, session, &decision, once).await?;
     Ok(Json(Decided::by(session, &decision)))
 }

@@ -13,12 +13,8 @@ use crate::route::Audit;
 
 pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
     EndpointGroup::new("Age verification", "Verify that a user is old enough, without learning who the user is.")
-        .endpoint(Scope::Verification, Audit::Once, handler!(create_verification_session::create_verification_session))
-        .endpoint(Scope::Verification, Audit::Nothing, handler!(list_verification_sessions::list_verification_sessions))
-        .endpoint(
-            Scope::Verification.for_support(),
-            Audit::Once,
-            handler!(decide_verification_session::decide_verification_session),
-        )
-        .endpoint(Scope::Verification, Audit::Once, handler!(request_verification_token::request_verification_token))
+        .endpoint(Scope::Verification, Audit::Once, handler!(create_verification_session))
+        .endpoint(Scope::Verification, Audit::Nothing, handler!(list_verification_sessions))
+        .endpoint(Scope::Verification.for_support(), Audit::Once, handler!(decide_verification_session))
+        .endpoint(Scope::Verification, Audit::Once, handler!(request_verification_token))
 }

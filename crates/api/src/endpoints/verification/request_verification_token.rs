@@ -1,13 +1,10 @@
 //! `POST /verification/token`
 
-use axum::extract::State;
-use axum::{Extension, Json};
-use usher_engine::{RequestVerificationToken, Requester};
+use axum::Json;
+use usher_engine::RequestVerificationToken;
 
-use crate::ApiState;
 use crate::body;
-use crate::endpoints::operation_started::{Started, start_operation};
-use crate::idempotency::IdempotencyContext;
+use crate::endpoints::change::{Change, Started};
 use crate::problem::Problem;
 
 /// Asks a user's wallet for a proof of age that the user holds already, without a page.
@@ -25,13 +22,10 @@ use crate::problem::Problem;
     ),
 )]
 pub(crate) async fn request_verification_token(
-    State(state): State<ApiState>,
-    Extension(requester): Extension<Requester>,
-    idempotency: Option<Extension<IdempotencyContext>>,
+    change: Change,
     body::Json(request): body::Json<RequestVerificationToken>,
 ) -> Result<Json<Started>, Problem> {
-    start_operation(&state, idempotency, |engine, once| async move {
-        engine.verification().request_token(&requester, request, once).await
-    })
-    .await
+    change
+        .start(async |engine, requester, once| engine.verification().request_token(requester, request, once).await)
+        .await
 }
