@@ -5,19 +5,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::header::SET_COOKIE;
 use http::{HeaderMap, HeaderValue};
-use usher_engine::ClientNetwork;
 use usher_engine::ports::{
     NewOpenIdConsent, OpenIdConsent, OpenIdRecord, OpenIdRecordId, OpenIdStep, OpenIdStepResult, StoreError,
 };
 
-use crate::authorization_request::Outcome;
-use crate::authorization_request::{AuthorizationRequest, Interaction, OAuthError};
+use crate::authorization_request::{AuthorizationRequest, Interaction, OAuthError, Outcome};
 use crate::browser_session::Session;
 use crate::client::Client;
 use crate::logins::{BeginLogin, LoginError};
@@ -37,12 +34,10 @@ const UNAVAILABLE: OAuthError = OAuthError::new("temporarily_unavailable", "too 
 pub(crate) async fn by_get(
     State(provider): State<SharedProvider>,
     RawQuery(query): RawQuery,
-    network: Option<Extension<ClientNetwork>>,
     visit: Visit,
     headers: HeaderMap,
 ) -> Response {
     let parameters = Parameters::parse(query.unwrap_or_default().as_bytes());
-    let network = network_of(network);
     // The semaphore is never closed.
     let turn = Arc::clone(&provider.beginning).acquire_owned().await.ok();
     // On its own task: if the browser disconnects, a login without its request would escape the storage bounds.
@@ -50,7 +45,7 @@ pub(crate) async fn by_get(
         let (provider, headers, visit) = (Arc::clone(&provider), headers.clone(), visit.clone());
         async move {
             let _turn = turn;
-            provider.authorize(&visit, &parameters, &headers, network).await
+            provider.authorize(&visit, &parameters, &headers).await
         }
     };
     match provider.tasks.spawn(work).await {
@@ -74,18 +69,12 @@ pub(crate) async fn by_post(
     }
 }
 
-/// Without a server in front (tests), every client counts as loopback.
-pub(crate) fn network_of(network: Option<Extension<ClientNetwork>>) -> ClientNetwork {
-    network.map_or(ClientNetwork::Loopback, |Extension(network)| network)
-}
-
 impl Provider {
     async fn authorize(
         &self,
         visit: &Visit,
         parameters: &Parameters,
         headers: &HeaderMap,
-        network: ClientNetwork,
     ) -> Result<Response, PageError> {
         let client = parameters.get("client_id").map_err(|_| RequestFault::Malformed)?;
         let client = &*client.and_then(|id| self.clients.get(id)).ok_or(RequestFault::UnknownClient)?;
@@ -116,13 +105,13 @@ impl Provider {
         });
         match session {
             Some(session) => {
-                let visitor = self.options.pseudonym_key.pseudonym(network);
+                let visitor = self.options.pseudonym_key.pseudonym(visit.network);
                 self.with_session(visit, request, &interaction, session, &visitor).await
             }
             None if interaction.silent || !prefetch_guard::is_seen(headers) => {
                 Ok(self.respond(visit, &request, &Outcome::Error(LOGIN_REQUIRED)))
             }
-            None => self.begin_login(visit, client, request, expected, headers, network).await,
+            None => self.begin_login(visit, client, request, expected, headers).await,
         }
     }
 
@@ -160,11 +149,10 @@ impl Provider {
         request: AuthorizationRequest,
         expected: Option<String>,
         headers: &HeaderMap,
-        network: ClientNetwork,
     ) -> Result<Response, PageError> {
         let secret = self.new_secret();
         let continue_url = format!("{}/oauth/login-return?request={}", self.options.issuer, secret.expose());
-        let login = BeginLogin { client_name: client.name.clone(), continue_url, network };
+        let login = BeginLogin { client_name: client.name.clone(), continue_url, network: visit.network };
         let begun = match self.logins.begin(login, headers).await {
             Ok(begun) => begun,
             Err(LoginError::Busy) => return Ok(self.respond(visit, &request, &Outcome::Error(UNAVAILABLE))),
@@ -177,7 +165,8 @@ impl Provider {
         }
         let (login_id, page_url) = (begun.login_id.clone(), begun.page_url.clone());
         let content = Content::Login { request: request.clone(), login_id, page_url, expected };
-        let record = self.record(&secret, &content, INTERACTION_TTL, &self.options.pseudonym_key.pseudonym(network));
+        let record =
+            self.record(&secret, &content, INTERACTION_TTL, &self.options.pseudonym_key.pseudonym(visit.network));
         if !self.add(record).await? {
             self.forget_logins(vec![begun.login_id]).await;
             return Ok(self.respond(visit, &request, &Outcome::Error(UNAVAILABLE)));

@@ -3,20 +3,17 @@
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
-use http::header::{COOKIE, SET_COOKIE};
+use http::header::SET_COOKIE;
 use http::{HeaderMap, HeaderValue};
 use sha2::{Digest as _, Sha256};
 use usher_engine::ports::{OpenIdRecord, OpenIdRecordId, StoreError};
+use usher_page_layout::{cookie, cookie_name, set_cookie};
 
 use crate::provider::Provider;
 use crate::records::{Content, User};
 use crate::secret::Secret;
 
-/// The cookie's name. Browsers accept the prefix `__Host-` only over TLS, and no other host can set such a cookie, not
-/// even one below the same domain (RFC 6265bis section 4.1.3.2).
-const COOKIE_NAME: &str = "__Host-usher_session";
-/// Its name without TLS, on loopback.
-const PLAIN_COOKIE_NAME: &str = "usher_session";
+const COOKIE: &str = "usher_session";
 
 pub(crate) struct Session {
     pub(crate) id: OpenIdRecordId,
@@ -27,7 +24,7 @@ pub(crate) struct Session {
 
 impl Provider {
     pub(crate) async fn session(&self, headers: &HeaderMap) -> Result<Option<Session>, StoreError> {
-        let Some(secret) = cookie(headers, self.session_cookie().0) else { return Ok(None) };
+        let Some(secret) = cookie(headers, &cookie_name(&self.options.issuer, COOKIE)) else { return Ok(None) };
         let found = self.find(secret).await?.filter(|found| !found.expired);
         Ok(found.and_then(|found| match found.content {
             Content::Session(user) => Some(Session { id: found.id, confirmation: confirmation(secret), user }),
@@ -48,13 +45,9 @@ impl Provider {
         self.set_cookie(response, "", 0);
     }
 
-    fn session_cookie(&self) -> (&'static str, &'static str) {
-        if self.options.issuer.starts_with("https://") { (COOKIE_NAME, "; Secure") } else { (PLAIN_COOKIE_NAME, "") }
-    }
-
     fn set_cookie(&self, response: &mut Response, value: &str, max_age: u64) {
-        let (name, secure) = self.session_cookie();
-        let cookie = format!("{name}={value}; Path=/; Max-Age={max_age}; HttpOnly; SameSite=Lax{secure}");
+        let issuer = &self.options.issuer;
+        let cookie = set_cookie(issuer, &cookie_name(issuer, COOKIE), value, max_age);
         if let Ok(cookie) = HeaderValue::try_from(cookie) {
             response.headers_mut().append(SET_COOKIE, cookie);
         }
@@ -64,10 +57,4 @@ impl Provider {
 /// A hash, which does not reveal the secret.
 fn confirmation(secret: &str) -> String {
     BASE64URL.encode(Sha256::digest(format!("log out {secret}")))
-}
-
-fn cookie<'a>(headers: &'a HeaderMap, cookie_name: &str) -> Option<&'a str> {
-    let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
-    let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(name, _)| *name == cookie_name).map(|(_, value)| value)
 }

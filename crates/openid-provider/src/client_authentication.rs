@@ -14,38 +14,26 @@ use crate::authorization_request::OAuthError;
 use crate::client::Client;
 use crate::parameters::Parameters;
 use crate::provider::Provider;
-
-pub(crate) enum Refused {
-    /// 400.
-    Request(OAuthError),
-    /// 401, with a challenge: the client used HTTP authentication.
-    Unauthorized,
-}
-
-impl From<OAuthError> for Refused {
-    fn from(error: OAuthError) -> Self {
-        Self::Request(error)
-    }
-}
+use crate::token::Failure;
 
 impl Provider {
-    pub(crate) fn authenticate(&self, headers: &HeaderMap, parameters: &Parameters) -> Result<Arc<Client>, Refused> {
-        let given_id = parameters.get("client_id").map_err(OAuthError::from)?;
-        let given_secret = parameters.get("client_secret").map_err(OAuthError::from)?;
+    pub(crate) fn authenticate(&self, headers: &HeaderMap, parameters: &Parameters) -> Result<Arc<Client>, Failure> {
+        let given_id = parameters.get("client_id")?;
+        let given_secret = parameters.get("client_secret")?;
         let (id, secret) = match headers.get(AUTHORIZATION) {
             None => (given_id.unwrap_or_default().to_owned(), given_secret.map(str::to_owned)),
             Some(_) if given_secret.is_some() => {
                 return Err(OAuthError::invalid_request("the client's secret is given twice").into());
             }
             Some(header) => {
-                let (id, secret) = basic(header.as_bytes()).ok_or(Refused::Unauthorized)?;
+                let (id, secret) = basic(header.as_bytes()).ok_or(Failure::Unauthorized)?;
                 if given_id.is_some_and(|given| given != id) {
                     return Err(OAuthError::invalid_request("client_id is not the client that authenticates").into());
                 }
                 (id, Some(secret))
             }
         };
-        let client = self.clients.get(&id).ok_or(Refused::Unauthorized)?;
+        let client = self.clients.get(&id).ok_or(Failure::Unauthorized)?;
         let is_genuine = match (&client.secret, secret) {
             (Some(known), Some(given)) => known.is(&given),
             (None, None) => true,
@@ -57,7 +45,7 @@ impl Provider {
             return Ok(client);
         }
         tracing::warn!(client = client.id, "a client of the OpenID Connect provider sent no or another secret");
-        Err(Refused::Unauthorized)
+        Err(Failure::Unauthorized)
     }
 }
 

@@ -3,17 +3,13 @@
 //! Only the browser that has logged in can consent: the request's secret is in the address, the session's in the
 //! cookie.
 
-use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::HeaderMap;
-use usher_engine::ClientNetwork;
 use usher_engine::ports::{OpenIdConsent, OpenIdRecordId};
 
-use crate::authorization_request::Outcome;
-use crate::authorization_request::{AuthorizationRequest, OAuthError};
-use crate::authorize;
+use crate::authorization_request::{AuthorizationRequest, OAuthError, Outcome};
 use crate::page::{PageError, RequestFault, Visit};
 use crate::parameters::Parameters;
 use crate::provider::{Provider, SharedProvider};
@@ -47,7 +43,6 @@ pub(crate) async fn show(
 /// `POST /oauth/consent`
 pub(crate) async fn decide(
     State(provider): State<SharedProvider>,
-    network: Option<Extension<ClientNetwork>>,
     visit: Visit,
     headers: HeaderMap,
     body: Bytes,
@@ -56,7 +51,7 @@ pub(crate) async fn decide(
         return provider.error_page(&visit, RequestFault::Malformed.into());
     };
     if matches!(parameters.get("decision"), Ok(Some("other"))) {
-        let again = provider.with_another_account(&visit, &parameters, &headers, authorize::network_of(network)).await;
+        let again = provider.with_another_account(&visit, &parameters, &headers).await;
         return again.unwrap_or_else(|error| provider.error_page(&visit, error));
     }
     let decided = provider.decided(&visit, &parameters, &headers).await;
@@ -83,7 +78,6 @@ impl Provider {
         visit: &Visit,
         parameters: &Parameters,
         headers: &HeaderMap,
-        network: ClientNetwork,
     ) -> Result<Response, PageError> {
         let secret = parameters.get("request").ok().flatten().unwrap_or_default();
         let Question { id, request, .. } = self.question(secret, headers).await?;
@@ -92,7 +86,7 @@ impl Provider {
         if let Some(session) = self.session(headers).await? {
             self.store.drop_openid_records(vec![session.id]).await?;
         }
-        let mut response = self.begin_login(visit, &client, request, None, headers, network).await?;
+        let mut response = self.begin_login(visit, &client, request, None, headers).await?;
         self.clear_session(&mut response);
         Ok(response)
     }

@@ -5,8 +5,7 @@ use axum::response::Response;
 use http::HeaderMap;
 use usher_engine::ports::OpenIdRecordId;
 
-use crate::authorization_request::Outcome;
-use crate::authorization_request::{AuthorizationRequest, OAuthError};
+use crate::authorization_request::{AuthorizationRequest, OAuthError, Outcome};
 use crate::logins::LoginOutcome;
 use crate::page::{PageError, Visit};
 use crate::parameters::Parameters;

@@ -7,12 +7,12 @@ use axum::extract::FromRequestParts;
 use axum::response::Response;
 use http::StatusCode;
 use http::request::Parts;
+use usher_engine::ClientNetwork;
 use usher_engine::ports::StoreError;
 use usher_page_layout::{Frame, short_key};
 use usher_protocol::keys::{npub, parse_public_key};
 
-use crate::authorization_request::Outcome;
-use crate::authorization_request::{AuthorizationRequest, OAuthError};
+use crate::authorization_request::{AuthorizationRequest, OAuthError, Outcome};
 use crate::client::Client;
 use crate::logins::LoginError;
 use crate::parameters::Parameters;
@@ -26,6 +26,7 @@ const OVER: OAuthError = OAuthError::new("access_denied", "the login is over");
 pub(crate) struct Visit {
     pub(crate) frame: Frame,
     texts: &'static Texts,
+    pub(crate) network: ClientNetwork,
 }
 
 impl FromRequestParts<SharedProvider> for Visit {
@@ -34,7 +35,9 @@ impl FromRequestParts<SharedProvider> for Visit {
     async fn from_request_parts(parts: &mut Parts, provider: &SharedProvider) -> Result<Self, Infallible> {
         let frame = provider.options.site.frame(parts);
         let texts = texts::of(frame.language);
-        Ok(Self { frame, texts })
+        // Without a server in front (tests), every client counts as loopback.
+        let network = parts.extensions.get().copied().unwrap_or(ClientNetwork::Loopback);
+        Ok(Self { frame, texts, network })
     }
 }
 
@@ -178,7 +181,7 @@ impl Provider {
         request: &AuthorizationRequest,
         user: &User,
     ) -> Response {
-        let Visit { frame, texts } = visit;
+        let Visit { frame, texts, .. } = visit;
         let client = &*self.client_name(request);
         let mut learns = vec![texts.learns_key];
         for (scope, text) in [
@@ -218,7 +221,7 @@ impl Provider {
         parameters: &Parameters,
         confirmation: &str,
     ) -> Response {
-        let Visit { frame, texts } = visit;
+        let Visit { frame, texts, .. } = visit;
         let kept = ["client_id", "post_logout_redirect_uri", "state"];
         let fields: Vec<_> =
             kept.into_iter().filter_map(|name| Some((name, parameters.get(name).ok().flatten()?))).collect();
@@ -241,14 +244,14 @@ pub(crate) fn logged_out_page(visit: &Visit) -> Response {
 /// Links to a client after a form: `form-action` applies to redirects of a form, also to further redirects by the
 /// client, but not to links.
 pub(crate) fn leaving_page(visit: &Visit, target: &str) -> Response {
-    let Visit { frame, texts } = visit;
+    let Visit { frame, texts, .. } = visit;
     frame.render_without_script(StatusCode::OK, &LeavingPage { frame, texts, target })
 }
 
 /// Posts a response to a client (OAuth 2.0 Form Post Response Mode).
 pub(crate) fn form_page(visit: &Visit, target: &str, fields: &[(&str, &str)]) -> Response {
     const SCRIPT: &str = "document.forms[0].submit()";
-    let Visit { frame, texts } = visit;
+    let Visit { frame, texts, .. } = visit;
     frame.render_leaving_form(StatusCode::OK, &FormPage { frame, texts, target, fields, script: SCRIPT }, SCRIPT)
 }
 
@@ -259,7 +262,7 @@ fn message_page(
     app: Option<&str>,
     link: Option<(&str, &str)>,
 ) -> Response {
-    let Visit { frame, texts } = visit;
+    let Visit { frame, texts, .. } = visit;
     let Message { heading, message } = *message;
     frame.render_without_script(status, &MessagePage { frame, texts, heading, message, app, link })
 }

@@ -4,8 +4,7 @@ use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, Method, StatusCode};
-
-use usher_page_layout::HEADERS;
+use usher_page_layout::{HEADERS, is_prefetch};
 
 /// Responds to `HEAD` and to prefetches without starting, using up or ending anything. The browser repeats the request
 /// when its user navigates there.
@@ -14,11 +13,6 @@ pub(crate) async fn visits_only(request: Request, next: Next) -> Response {
         return (StatusCode::SERVICE_UNAVAILABLE, HEADERS).into_response();
     }
     next.run(request).await
-}
-
-fn is_prefetch(headers: &HeaderMap) -> bool {
-    let named = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    ["sec-purpose", "purpose"].into_iter().any(|name| named(name).contains("prefetch"))
 }
 
 /// Whether a user would see a page sent in response: not if the request is for a script, an image or a frame (Fetch

@@ -23,7 +23,6 @@ use usher_engine::ports::{OpenIdKeyError, OpenIdStepResult, StoreError};
 
 use crate::authorization_request::{OAuthError, known_scopes};
 use crate::client::Client;
-use crate::client_authentication::Refused;
 use crate::discovery::CROSS_ORIGIN;
 use crate::parameters::Parameters;
 use crate::provider::{Provider, SharedProvider};
@@ -43,9 +42,13 @@ const PARALLEL_REFRESH: Duration = Duration::from_secs(10);
 /// Most refresh tokens followed to the newest one, each used within these 10 s.
 const MAX_PARALLEL: usize = 32;
 
-enum Failure {
+/// Why there are no tokens.
+pub(crate) enum Failure {
+    /// 400.
     OAuth(OAuthError),
+    /// 401, with a challenge: the client used HTTP authentication.
     Unauthorized,
+    /// 503.
     Internal(OpenIdKeyError),
 }
 
@@ -58,15 +61,6 @@ impl From<OAuthError> for Failure {
 impl From<crate::parameters::Repeated> for Failure {
     fn from(repeated: crate::parameters::Repeated) -> Self {
         Self::OAuth(repeated.into())
-    }
-}
-
-impl From<Refused> for Failure {
-    fn from(refused: Refused) -> Self {
-        match refused {
-            Refused::Request(error) => Self::OAuth(error),
-            Refused::Unauthorized => Self::Unauthorized,
-        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! The language of a page: the user's choice, or what the browser accepts (RFC 9110 section 12.5.4).
 
 use http::HeaderMap;
-use http::header::{ACCEPT_LANGUAGE, COOKIE};
+use http::header::ACCEPT_LANGUAGE;
+
+use crate::browser::{self, cookie_name, set_cookie};
 
 /// The query parameter that chooses the language.
 pub(crate) const PARAMETER: &str = "language";
@@ -28,24 +30,14 @@ pub(crate) fn in_query(query: &str) -> Option<Language> {
 
 /// The language chosen before, or accepted by the browser.
 pub(crate) fn of_browser(public_url: &str, headers: &HeaderMap) -> Language {
-    let name = cookie_name(public_url);
-    let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
-    let mut cookies = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    let chosen = cookies.find(|(found, _)| *found == name).and_then(|(_, value)| Language::with_tag(value));
+    let chosen = browser::cookie(headers, &cookie_name(public_url, COOKIE_NAME)).and_then(Language::with_tag);
     chosen
         .unwrap_or_else(|| best(headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or_default()))
 }
 
 /// The `Set-Cookie` header that stores the choice.
 pub(crate) fn cookie(public_url: &str, language: Language) -> String {
-    let secure = if public_url.starts_with("https://") { "; Secure" } else { "" };
-    let (name, tag) = (cookie_name(public_url), language.tag());
-    format!("{name}={tag}; Path=/; Max-Age={YEAR}; HttpOnly; SameSite=Lax{secure}")
-}
-
-fn cookie_name(public_url: &str) -> String {
-    let prefix = if public_url.starts_with("https://") { "__Host-" } else { "" };
-    format!("{prefix}{COOKIE_NAME}")
+    set_cookie(public_url, &cookie_name(public_url, COOKIE_NAME), language.tag(), YEAR)
 }
 
 /// The language with the highest weight, the first of several; English if there is none.
@@ -67,6 +59,7 @@ fn best(accepted: &str) -> Language {
 #[cfg(test)]
 mod tests {
     use http::HeaderValue;
+    use http::header::COOKIE;
 
     use super::*;
 

@@ -5,6 +5,7 @@
 //! allowed by its hash, so that a page needs only one more request, for its script.
 
 mod accent;
+mod browser;
 mod headers;
 mod language;
 mod picture;
@@ -23,6 +24,7 @@ use http::{HeaderValue, Method, StatusCode};
 use sha2::{Digest as _, Sha256};
 
 pub use self::accent::{AccentColor, AccentError};
+pub use self::browser::{cookie, cookie_name, cookies, is_prefetch, set_cookie};
 pub use self::headers::HEADERS;
 pub use self::language::Language;
 pub use self::picture::{Picture, PictureSource};

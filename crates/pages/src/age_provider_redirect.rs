@@ -6,14 +6,14 @@
 use askama::Template;
 use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
-use http::header::SET_COOKIE;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, StatusCode};
 use usher_engine::{AgeCheckError, AgeCheckReturned, AgeCheckStarted, BeginCheckError, StreamId, VerificationView};
-use usher_page_layout::Frame;
+use usher_page_layout::{Frame, cookie, cookie_name, set_cookie};
 
 use crate::age_verification;
-use crate::browser::{Seen, cookie, cookie_name, set_cookie};
+use crate::browser::Seen;
 use crate::keyed_page::{self, Address, Found, KeyedView as _, Page};
+use crate::login::set_cookies;
 use crate::page::{self, Next};
 use crate::state::PagesState;
 use crate::texts::{Message, Texts};
@@ -41,9 +41,7 @@ pub(crate) async fn begin(State(pages): State<PagesState>, Path((id, secret)): A
     let page = LeavingPage { frame, texts, leaving: &leaving, target: &url };
     let mut response = frame.render(StatusCode::OK, &page);
     let cookie = set_cookie(pages.url(), &check_cookie_name(&pages, session), &browser, view.time_left.as_secs());
-    if let Ok(cookie) = HeaderValue::try_from(cookie) {
-        response.headers_mut().insert(SET_COOKIE, cookie);
-    }
+    set_cookies(&mut response, vec![cookie]);
     Ok(response)
 }
 
@@ -56,23 +54,20 @@ pub(crate) async fn end(
     headers: HeaderMap,
 ) -> Response {
     let query = query.unwrap_or_default();
-    let state = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "state");
-    let state = state.map(|(_, value)| value.into_owned()).unwrap_or_default();
+    let state = page::field(&query, "state").unwrap_or_default();
     let session = state.split_once('.').and_then(|(session, _)| session.parse::<StreamId>().ok());
     let Some(session) = session else { return message(&visit, StatusCode::NOT_FOUND, &visit.texts.not_found, None) };
     let Some(browser) = cookie(&headers, &check_cookie_name(&pages, session)) else {
         return message(&visit, StatusCode::FORBIDDEN, &visit.texts.other_browser, None);
     };
-    match pages.engine.verification().end_check(&state, &query, &browser).await {
+    match pages.engine.verification().end_check(&state, &query, browser).await {
         Ok(AgeCheckReturned { session_id, page_secret, is_complete }) => {
             let address = pages.address(VerificationView::FOLDER, session_id, &page_secret);
             let target = if is_complete { address } else { format!("{address}?{}", age_verification::INCOMPLETE) };
             let mut response = page::see_other(&target);
             // A check is over once its browser has returned.
             let cookie = set_cookie(pages.url(), &check_cookie_name(&pages, session), "", 0);
-            if let Ok(cookie) = HeaderValue::try_from(cookie) {
-                response.headers_mut().insert(SET_COOKIE, cookie);
-            }
+            set_cookies(&mut response, vec![cookie]);
             response
         }
         Err(error) => failed(&visit, session, &error, None),

@@ -72,7 +72,7 @@ impl KeyedView for VerificationView {
 
     fn shown(&self) -> Shown {
         let is_final = !is_live(self.state);
-        Shown { word: word(self.state).to_owned(), is_final, check_after: (!is_final).then_some(CHECK_EVERY) }
+        Shown { word: self.state.as_str().to_owned(), is_final, check_after: (!is_final).then_some(CHECK_EVERY) }
     }
 
     fn not_found(texts: &Texts) -> &Message {
@@ -144,7 +144,7 @@ fn show_session(
             checked: &texts.checked(view.minimum_age),
             checker: &checker,
             time_left: open.then_some((view.time_left.as_secs(), time_left.as_str())),
-            state: word(view.state),
+            state: view.state.as_str(),
             reloads,
             live: is_live(view.state),
             outcome: by_state(&texts.outcomes, view.state),
@@ -158,18 +158,6 @@ fn show_session(
 
 const fn is_live(state: VerificationState) -> bool {
     matches!(state, VerificationState::Open | VerificationState::Checking | VerificationState::Issuing)
-}
-
-const fn word(state: VerificationState) -> &'static str {
-    match state {
-        VerificationState::Open => "open",
-        VerificationState::Checking => "checking",
-        VerificationState::Issuing => "issuing",
-        VerificationState::Passed => "passed",
-        VerificationState::Rejected => "rejected",
-        VerificationState::NotIssued => "not-issued",
-        VerificationState::Expired => "expired",
-    }
 }
 
 const fn by_state(texts: &StatusTexts, state: VerificationState) -> &'static str {

@@ -27,21 +27,21 @@ pub(crate) async fn page_script() -> Response {
 /// `GET /pages/assets/passkey.js`: the compressed bundle of `passkey-script`, loaded on demand.
 pub(crate) async fn passkey_script(headers: HeaderMap) -> Response {
     static COMPRESSED: LazyLock<Option<Vec<u8>>> = LazyLock::new(|| compress(PASSKEY_SCRIPT.as_bytes()).ok());
-    let mut response = match COMPRESSED.as_deref().filter(|_| accepts_gzip(&headers)) {
-        None => script(PASSKEY_SCRIPT),
-        Some(compressed) => {
-            let mut response = script("");
-            *response.body_mut() = Body::from(compressed);
-            response.headers_mut().remove(CONTENT_LENGTH);
-            response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-            response
-        }
-    };
+    compressible(script(PASSKEY_SCRIPT), COMPRESSED.as_deref(), &headers)
+}
+
+/// The response with the compressed content in place of its own, for a browser that accepts it.
+pub(crate) fn compressible(mut response: Response, compressed: Option<&'static [u8]>, request: &HeaderMap) -> Response {
+    if let Some(compressed) = compressed.filter(|_| accepts_gzip(request)) {
+        *response.body_mut() = Body::from(compressed);
+        response.headers_mut().remove(CONTENT_LENGTH);
+        response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
     response.headers_mut().insert(VARY, HeaderValue::from_static("accept-encoding"));
     response
 }
 
-pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
+fn accepts_gzip(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     accepted.flat_map(|value| value.split(',')).any(|coding| coding.trim() == "gzip")
 }

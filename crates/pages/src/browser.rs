@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use axum::extract::FromRequestParts;
 use axum::response::Response;
-use http::header::{COOKIE, ORIGIN};
+use http::header::ORIGIN;
 use http::request::Parts;
 use http::{HeaderMap, Method};
 use url::Url;
 use usher_engine::operations::LoginMethod;
 use usher_engine::{ReusablePage, StreamId};
+use usher_page_layout::{cookie, cookie_name, cookies, is_prefetch, set_cookie};
 
 use crate::page;
 
@@ -94,11 +95,6 @@ pub(crate) fn is_certainly_own_form(public_url: &str, headers: &HeaderMap) -> bo
     is_said && all("sec-fetch-site", "same-origin") && all("sec-fetch-dest", "document") && all(ORIGIN.as_str(), &own)
 }
 
-fn is_prefetch(headers: &HeaderMap) -> bool {
-    let named = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    [named("sec-purpose"), named("purpose")].iter().any(|purpose| purpose.contains("prefetch"))
-}
-
 /// The `Set-Cookie` headers that bind a login's page to the browser that sent `headers`. The cookie lives an hour
 /// longer than the login, for the page that shows the outcome.
 ///
@@ -173,44 +169,22 @@ pub(crate) fn shown_logins(public_url: &str, headers: &HeaderMap) -> Vec<(Stream
 }
 
 pub(crate) fn last_method(public_url: &str, headers: &HeaderMap) -> Option<LoginMethod> {
-    LoginMethod::parse(&cookie(headers, &cookie_name(public_url, LAST_METHOD))?)
+    LoginMethod::parse(cookie(headers, &cookie_name(public_url, LAST_METHOD))?)
 }
 
 pub(crate) fn last_method_cookie(public_url: &str, method: LoginMethod) -> String {
     set_cookie(public_url, &cookie_name(public_url, LAST_METHOD), method.as_str(), YEAR)
 }
 
-/// The name of a cookie. Browsers accept the prefix `__Host-` only over TLS, and no other host can set such a cookie,
-/// not even one below the same domain (RFC 6265bis section 4.1.3.2).
-pub(crate) fn cookie_name(public_url: &str, name: &str) -> String {
-    let prefix = if public_url.starts_with("https://") { "__Host-" } else { "" };
-    format!("{prefix}{name}")
-}
-
-/// A `Set-Cookie` header. `__Host-` requires the path `/`.
-pub(crate) fn set_cookie(public_url: &str, name: &str, value: &str, max_age: u64) -> String {
-    let secure = if public_url.starts_with("https://") { "; Secure" } else { "" };
-    format!("{name}={value}; Path=/; Max-Age={max_age}; HttpOnly; SameSite=Lax{secure}")
-}
-
-/// The same with `SameSite=Strict`.
+/// A `Set-Cookie` header with `SameSite=Strict`.
 pub(crate) fn set_strict_cookie(public_url: &str, name: &str, value: &str, max_age: u64) -> String {
     set_cookie(public_url, name, value, max_age).replace("; SameSite=Lax", "; SameSite=Strict")
-}
-
-/// The value of a cookie.
-pub fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
-    cookies(headers).find(|(found, _)| *found == name).map(|(_, value)| value.to_owned())
-}
-
-fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
-    let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
-    lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='))
 }
 
 #[cfg(test)]
 mod tests {
     use http::HeaderValue;
+    use http::header::COOKIE;
 
     use super::*;
 

@@ -59,7 +59,7 @@ impl KeyedView for HandshakeView {
 
     fn shown(&self) -> Shown {
         Shown {
-            word: word(self.state).to_owned(),
+            word: self.state.as_str().to_owned(),
             is_final: self.state != HandshakeState::Waiting,
             check_after: self.time_left.is_none().then_some(CLOSED_EVERY),
         }
@@ -103,7 +103,7 @@ fn show_handshake(visit: &Visit, address: &str, view: &HandshakeView) -> Respons
                 HandshakeState::Completed => Tone::Passed,
                 HandshakeState::Ended => Tone::Failed,
             },
-            state: word(view.state),
+            state: view.state.as_str(),
             live,
             reloads: live,
             url: &view.url,
@@ -119,12 +119,4 @@ fn show_handshake(visit: &Visit, address: &str, view: &HandshakeView) -> Respons
             return_now: view.return_url.as_deref().filter(|_| !live),
         },
     )
-}
-
-const fn word(state: HandshakeState) -> &'static str {
-    match state {
-        HandshakeState::Waiting => "waiting",
-        HandshakeState::Completed => "completed",
-        HandshakeState::Ended => "over",
-    }
 }

@@ -68,7 +68,7 @@ use usher_page_layout::{PageRunner, preflight, run_changes, run_to_end};
 use self::console::OperatorsState;
 use self::state::PagesState;
 
-pub use self::browser::{cookie, login_cookie_name, login_cookies};
+pub use self::browser::{login_cookie_name, login_cookies};
 pub use self::console::{OperatorOptions, session_cookie, session_secret};
 pub use self::link::typed_amount;
 pub use self::page::not_available;

@@ -3,14 +3,13 @@
 //! Anybody with the address can pay. An invoice is created only when somebody presses the button.
 
 use askama::Template;
-use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, StatusCode};
 use usher_engine::operations::{LinkAmount, LinkState};
 use usher_engine::ports::CurrencyCode;
-use usher_engine::{ClientNetwork, LinkError, LinkView, StreamId};
+use usher_engine::{LinkError, LinkView, StreamId};
 use usher_page_layout::{Frame, Language};
 use usher_protocol::lnurl;
 
@@ -69,7 +68,6 @@ pub(crate) async fn show(State(pages): State<PagesState>, Path((id, secret)): Ad
 pub(crate) async fn pay(
     State(pages): State<PagesState>,
     Path((id, secret)): Address,
-    network: Option<Extension<ClientNetwork>>,
     visit: Visit,
     headers: HeaderMap,
     form: String,
@@ -78,8 +76,7 @@ pub(crate) async fn pay(
         return Err(refused);
     }
     let found = find(&pages, &visit, &id, &secret).await?;
-    let mut fields = url::form_urlencoded::parse(form.as_bytes());
-    let typed = fields.find(|(name, _)| name == "amount").map(|(_, value)| value.into_owned()).unwrap_or_default();
+    let typed = page::field(&form, "amount").unwrap_or_default();
     let unit = Unit::of(&found.view, visit.texts);
     let amount = match found.view.amount {
         LinkAmount::Fixed { .. } => None,
@@ -92,9 +89,8 @@ pub(crate) async fn pay(
             }
         },
     };
-    let network = network.map_or(ClientNetwork::Loopback, |Extension(network)| network);
     let texts = &visit.texts.link;
-    let refused = match pages.engine.payment_links().pay(found.id, &secret, amount, network).await {
+    let refused = match pages.engine.payment_links().pay(found.id, &secret, amount, visit.network).await {
         Ok(started) => return Ok(page::see_other(&pages.address("pay", started.payment, &started.page_secret))),
         Err(LinkError::Outside { .. }) => {
             let (least, most) = range(&found.view, &unit);

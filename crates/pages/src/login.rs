@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use askama::Template;
 use axum::extract::State;
-use axum::response::{AppendHeaders, IntoResponse as _, Response};
-use http::header::{REFERRER_POLICY, RETRY_AFTER, SET_COOKIE};
+use axum::response::{IntoResponse as _, Response};
+use http::header::SET_COOKIE;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use usher_engine::operations::{LoginMethod, LoginState};
 use usher_engine::{
@@ -152,10 +152,7 @@ async fn open(
         Ok(OpenedLogin::Unclaimed | OpenedLogin::Reusable) => {
             let _turn = pages.turn().await;
             let page = EnterPage { frame: &at.visit.frame, texts: at.texts, address: &at.address };
-            let mut response = at.visit.frame.render(StatusCode::OK, &page);
-            // With "no-referrer", the page's own form would have the origin "null", as a form of any site can.
-            response.headers_mut().insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
-            response
+            page::with_own_forms(at.visit.frame.render(StatusCode::OK, &page))
         }
         Ok(OpenedLogin::OtherBrowser { start_again }) => at.elsewhere(pages, start_again.as_ref()),
         Ok(OpenedLogin::NotFound) => at.not_found(pages).await,
@@ -169,7 +166,7 @@ async fn visit_reusable(pages: &PagesState, at: &AtLogin, headers: &HeaderMap) -
     match pages
         .engine
         .logins()
-        .open_child_login(at.login, &at.secret, &shown_logins(pages.url(), headers), at.network)
+        .open_child_login(at.login, &at.secret, &shown_logins(pages.url(), headers), at.visit.network)
         .await
     {
         Ok(ChildLogin { login, page_secret, new_browser }) => {
@@ -241,7 +238,7 @@ pub(crate) async fn prove(State(pages): State<PagesState>, at: AtLogin, headers:
     match pages
         .engine
         .logins()
-        .prove(at.login, &at.secret, at.browser.as_deref(), &event, PageSigner::Extension, at.network)
+        .prove(at.login, &at.secret, at.browser.as_deref(), &event, PageSigner::Extension, at.visit.network)
         .await
     {
         Ok(()) => (page::HEADERS, StatusCode::NO_CONTENT).into_response(),
@@ -255,9 +252,7 @@ pub(crate) async fn prove(State(pages): State<PagesState>, at: AtLogin, headers:
                     (StatusCode::UNPROCESSABLE_ENTITY, &texts.not_proven)
                 }
             };
-            let again = matches!(error, ProveError::TooOften).then_some([(RETRY_AFTER, "60")]);
-            // The page's script shows it.
-            (status, page::HEADERS, AppendHeaders(again.into_iter().flatten()), said.message).into_response()
+            page::for_script(status, said.message)
         }
     }
 }

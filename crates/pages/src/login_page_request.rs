@@ -7,9 +7,10 @@ use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use usher_engine::operations::LoginMethod;
 use usher_engine::ports::StoreError;
-use usher_engine::{ClientNetwork, LoginPageError, OpenedLogin, ReusablePage, StreamId};
+use usher_engine::{LoginPageError, OpenedLogin, ReusablePage, StreamId};
+use usher_page_layout::cookie;
 
-use crate::browser::{LoginCookie, cookie, last_method, login_cookie_name};
+use crate::browser::{LoginCookie, last_method, login_cookie_name};
 use crate::keyed_page::Address;
 use crate::page::{self, Next};
 use crate::state::PagesState;
@@ -34,7 +35,6 @@ pub(crate) struct AtLogin {
     pub(crate) last_used: Option<LoginMethod>,
     /// Whether the user agent is that of an Android phone.
     pub(crate) is_android: bool,
-    pub(crate) network: ClientNetwork,
     pub(crate) texts: &'static Texts,
     pub(crate) visit: Visit,
 }
@@ -50,8 +50,7 @@ impl FromRequestParts<PagesState> for AtLogin {
         let Ok(login) = id.parse::<StreamId>() else {
             return Err(page::message(StatusCode::NOT_FOUND, &visit, &texts.login.not_found, Next::Nothing));
         };
-        let shown =
-            cookie(&parts.headers, &login_cookie_name(pages.url(), login)).map(|value| LoginCookie::read(&value));
+        let shown = cookie(&parts.headers, &login_cookie_name(pages.url(), login)).map(LoginCookie::read);
         let (browser, begun_at) = shown.map_or((None, None), |shown| (Some(shown.browser), shown.begun_at));
         let last_used = last_method(pages.url(), &parts.headers);
         let is_android = parts
@@ -59,9 +58,7 @@ impl FromRequestParts<PagesState> for AtLogin {
             .get(USER_AGENT)
             .is_some_and(|agent| agent.as_bytes().windows(ANDROID.len()).any(|part| part == ANDROID));
         let address = pages.address(FOLDER, login, &secret);
-        // Without a server in front (tests), every client counts as loopback.
-        let network = parts.extensions.get().copied().unwrap_or(ClientNetwork::Loopback);
-        Ok(Self { login, secret, address, browser, begun_at, last_used, is_android, network, texts, visit })
+        Ok(Self { login, secret, address, browser, begun_at, last_used, is_android, texts, visit })
     }
 }
 

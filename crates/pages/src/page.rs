@@ -2,10 +2,10 @@
 
 use askama::Template;
 use axum::extract::State;
-use axum::response::{IntoResponse as _, Redirect, Response};
-use http::StatusCode;
-use http::header::RETRY_AFTER;
+use axum::response::{AppendHeaders, IntoResponse as _, Redirect, Response};
+use http::header::{REFERRER_POLICY, RETRY_AFTER};
 use http::request::Parts;
+use http::{HeaderValue, StatusCode};
 use url::Url;
 use usher_page_layout::{Frame, Site};
 
@@ -140,6 +140,24 @@ pub(crate) fn message(status: StatusCode, visit: &Visit, message: &Message, next
         response.headers_mut().insert(RETRY_AFTER, seconds.into());
     }
     response
+}
+
+/// With "no-referrer", the page's own forms would have the origin "null", as those of any site can.
+pub(crate) fn with_own_forms(mut response: Response) -> Response {
+    response.headers_mut().insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    response
+}
+
+/// An error message that the page's script shows.
+pub(crate) fn for_script(status: StatusCode, message: &'static str) -> Response {
+    let again = (status == StatusCode::TOO_MANY_REQUESTS).then_some([(RETRY_AFTER, "60")]);
+    (status, HEADERS, AppendHeaders(again.into_iter().flatten()), message).into_response()
+}
+
+/// The first value of a field of a form or a query.
+pub(crate) fn field(form: &str, name: &str) -> Option<String> {
+    let mut fields = url::form_urlencoded::parse(form.as_bytes());
+    fields.find(|(field, _)| field == name).map(|(_, value)| value.into_owned())
 }
 
 /// Longest description shown in full: about three lines on a phone.

@@ -4,8 +4,7 @@
 use askama::Template;
 use axum::Json;
 use axum::extract::State;
-use axum::response::{AppendHeaders, IntoResponse as _, Response};
-use http::header::RETRY_AFTER;
+use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, StatusCode};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -13,6 +12,7 @@ use usher_engine::operations::LoginMethod;
 use usher_engine::{LoginView, OpenedLogin, PasskeyLoginError, PasskeyProof, PasskeyUse};
 use usher_page_layout::Frame;
 
+use crate::keyed_page::Page;
 use crate::login_page_request::{AtLogin, other_type};
 use crate::page;
 use crate::state::PagesState;
@@ -85,20 +85,11 @@ pub(crate) async fn show(State(pages): State<PagesState>, at: AtLogin) -> Respon
 }
 
 /// `POST /login/{stream_id}/{secret}/passkey/options`: the options for the user's authenticator.
-pub(crate) async fn options(
-    State(pages): State<PagesState>,
-    at: AtLogin,
-    headers: HeaderMap,
-    body: String,
-) -> Response {
-    let OptionsRequest { kind } = match read(&pages, &at, &headers, &body) {
-        Ok(request) => request,
-        Err(refused) => return *refused,
-    };
-    match pages.engine.logins().passkey_options(at.login, &at.secret, at.browser.as_deref(), kind).await {
-        Ok(options) => (page::HEADERS, Json(options)).into_response(),
-        Err(error) => refusal(&at, &error),
-    }
+pub(crate) async fn options(State(pages): State<PagesState>, at: AtLogin, headers: HeaderMap, body: String) -> Page {
+    let OptionsRequest { kind } = read(&pages, &at, &headers, &body).map_err(|refused| *refused)?;
+    let options = pages.engine.logins().passkey_options(at.login, &at.secret, at.browser.as_deref(), kind).await;
+    let options = options.map_err(|error| refusal(&at, &error))?;
+    Ok((page::HEADERS, Json(options)).into_response())
 }
 
 /// `POST /login/{stream_id}/{secret}/passkey/wrapped-key`: the key that was encrypted for a passkey.
@@ -107,31 +98,22 @@ pub(crate) async fn wrapped_key(
     at: AtLogin,
     headers: HeaderMap,
     body: String,
-) -> Response {
-    let WrappedKeyRequest { id } = match read(&pages, &at, &headers, &body) {
-        Ok(request) => request,
-        Err(refused) => return *refused,
-    };
-    match pages.engine.logins().wrapped_key(at.login, &at.secret, at.browser.as_deref(), &id).await {
-        Ok(found) => {
-            let found = WrappedKeyResponse { main_key: found.main_key.to_hex(), wrapped_key: found.wrapped_key };
-            (page::HEADERS, Json(found)).into_response()
-        }
-        Err(error) => refusal(&at, &error),
-    }
+) -> Page {
+    let WrappedKeyRequest { id } = read(&pages, &at, &headers, &body).map_err(|refused| *refused)?;
+    let found = pages.engine.logins().wrapped_key(at.login, &at.secret, at.browser.as_deref(), &id).await;
+    let found = found.map_err(|error| refusal(&at, &error))?;
+    let found = WrappedKeyResponse { main_key: found.main_key.to_hex(), wrapped_key: found.wrapped_key };
+    Ok((page::HEADERS, Json(found)).into_response())
 }
 
 /// `POST /login/{stream_id}/{secret}/passkey`: a passkey was created or used, and the event is signed with its key.
-pub(crate) async fn prove(State(pages): State<PagesState>, at: AtLogin, headers: HeaderMap, body: String) -> Response {
-    let proof: PasskeyProof = match read(&pages, &at, &headers, &body) {
-        Ok(proof) => proof,
-        Err(refused) => return *refused,
-    };
+pub(crate) async fn prove(State(pages): State<PagesState>, at: AtLogin, headers: HeaderMap, body: String) -> Page {
+    let proof: PasskeyProof = read(&pages, &at, &headers, &body).map_err(|refused| *refused)?;
     let browser = at.browser.as_deref();
-    match pages.engine.logins().prove_with_passkey(at.login, &at.secret, browser, &proof, at.network).await {
-        Ok(()) => (page::HEADERS, StatusCode::NO_CONTENT).into_response(),
-        Err(error) => refusal(&at, &error),
-    }
+    let proven =
+        pages.engine.logins().prove_with_passkey(at.login, &at.secret, browser, &proof, at.visit.network).await;
+    proven.map_err(|error| refusal(&at, &error))?;
+    Ok((page::HEADERS, StatusCode::NO_CONTENT).into_response())
 }
 
 fn read<T: DeserializeOwned>(
@@ -173,6 +155,5 @@ fn refusal(at: &AtLogin, error: &PasskeyLoginError) -> Response {
             (StatusCode::UNPROCESSABLE_ENTITY, texts.passkey.refused)
         }
     };
-    let again = matches!(error, PasskeyLoginError::TooOften).then_some([(RETRY_AFTER, "60")]);
-    (status, page::HEADERS, AppendHeaders(again.into_iter().flatten()), said).into_response()
+    page::for_script(status, said)
 }

@@ -6,7 +6,6 @@
 use std::time::Duration;
 
 use askama::Template;
-use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::DateTime;
@@ -14,7 +13,7 @@ use http::StatusCode;
 use url::Url;
 use usher_engine::operations::PaymentProgress;
 use usher_engine::ports::StoreError;
-use usher_engine::{ClientNetwork, Engine, OperationOutcome, PaymentView, StreamId, UnixMillis};
+use usher_engine::{Engine, OperationOutcome, PaymentView, StreamId, UnixMillis};
 use usher_page_layout::Frame;
 
 use crate::amounts::{about_text, sats, shown_price};
@@ -84,17 +83,19 @@ struct PaymentPage<'a> {
     return_now: Option<&'a str>,
 }
 
-/// The progress of a payment, as the page shows it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Status {
-    Making,
-    Waiting,
-    Approved,
-    Closing,
-    Paid,
-    Rejected,
-    Expired,
-    Failed,
+usher_protocol::words! {
+    /// The progress of a payment, as the page shows it.
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    pub enum Status {
+        Making = "making",
+        Waiting = "waiting",
+        Approved = "approved",
+        Closing = "closing",
+        Paid = "paid",
+        Rejected = "rejected",
+        Expired = "expired",
+        Failed = "failed",
+    }
 }
 
 impl Status {
@@ -108,19 +109,6 @@ impl Status {
             (PaymentProgress::Ended, Some(OperationOutcome::Rejected)) => Self::Rejected,
             (PaymentProgress::Ended, Some(OperationOutcome::Timeout)) => Self::Expired,
             (PaymentProgress::Ended, _) => Self::Failed,
-        }
-    }
-
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Making => "making",
-            Self::Waiting => "waiting",
-            Self::Approved => "approved",
-            Self::Closing => "closing",
-            Self::Paid => "paid",
-            Self::Rejected => "rejected",
-            Self::Expired => "expired",
-            Self::Failed => "failed",
         }
     }
 
@@ -143,7 +131,7 @@ impl Status {
 
     fn shown(self, is_renewed: bool) -> Shown {
         Shown {
-            word: self.word().to_owned(),
+            word: self.as_str().to_owned(),
             is_final: self == Self::Paid,
             check_after: match self {
                 Self::Making => Some(MAKING_EVERY),
@@ -179,15 +167,9 @@ pub(crate) async fn show(State(pages): State<PagesState>, Path((id, secret)): Ad
 }
 
 /// `POST /pay/{stream_id}/{secret}`: requests a further invoice after the last one has expired.
-pub(crate) async fn renew(
-    State(pages): State<PagesState>,
-    Path((id, secret)): Address,
-    network: Option<Extension<ClientNetwork>>,
-    visit: Visit,
-) -> Page {
+pub(crate) async fn renew(State(pages): State<PagesState>, Path((id, secret)): Address, visit: Visit) -> Page {
     let found = keyed_page::find::<PaymentView>(&pages, &visit, &id, &secret).await?;
-    let network = network.map_or(ClientNetwork::Loopback, |Extension(network)| network);
-    match pages.engine.payments().renew(found.id, &secret, network).await {
+    match pages.engine.payments().renew(found.id, &secret, visit.network).await {
         Ok(()) => Ok(page::see_other(&found.address)),
         Err(error) => Err(link::instead(&visit, found.id, &found.address, error)),
     }
@@ -232,7 +214,7 @@ fn show_payment(visit: &Visit, found: &Found<PaymentView>) -> Response {
                 Status::Rejected | Status::Expired | Status::Failed => Tone::Failed,
                 Status::Making | Status::Waiting | Status::Approved | Status::Closing => Tone::Waiting,
             },
-            state: status.word(),
+            state: status.as_str(),
             live: status != Status::Paid,
             reloads: !status.is_over(),
             invoice: view.invoice.as_deref(),

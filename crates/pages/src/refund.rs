@@ -5,13 +5,12 @@
 use std::time::Duration;
 
 use askama::Template;
-use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use usher_engine::operations::RefundProgress;
 use usher_engine::ports::{PayeeError, StoreError};
-use usher_engine::{ClientNetwork, Engine, RefundInvoiceError, RefundInvoiceFault, RefundView, StreamId};
+use usher_engine::{Engine, RefundInvoiceError, RefundInvoiceFault, RefundView, StreamId};
 use usher_page_layout::Frame;
 
 use crate::amounts::sats;
@@ -67,7 +66,7 @@ impl KeyedView for RefundView {
 
     fn shown(&self) -> Shown {
         Shown {
-            word: word(self.progress).to_owned(),
+            word: self.progress.as_str().to_owned(),
             is_final: self.progress == RefundProgress::Paid,
             check_after: match self.progress {
                 RefundProgress::NotPaid | RefundProgress::Unknown => Some(LATE_EVERY),
@@ -92,7 +91,6 @@ pub(crate) async fn show(State(pages): State<PagesState>, Path((id, secret)): Ad
 pub(crate) async fn take(
     State(pages): State<PagesState>,
     Path((id, secret)): Address,
-    network: Option<Extension<ClientNetwork>>,
     visit: Visit,
     headers: HeaderMap,
     form: String,
@@ -101,12 +99,10 @@ pub(crate) async fn take(
         return Err(refused);
     }
     let found = keyed_page::find::<RefundView>(&pages, &visit, &id, &secret).await?;
-    let mut fields = url::form_urlencoded::parse(form.as_bytes());
-    let typed = fields.find(|(name, _)| name == "payee").map(|(_, value)| value.into_owned()).unwrap_or_default();
-    let network = network.map_or(ClientNetwork::Loopback, |Extension(network)| network);
+    let typed = page::field(&form, "payee").unwrap_or_default();
     let texts = &visit.texts.refund;
     let amount = visit.texts.payment.amount(sats(found.view.amount, visit.texts.payment.decimal_mark));
-    let refused = match pages.engine.payments().refund_to(found.id, &secret, &typed, network).await {
+    let refused = match pages.engine.payments().refund_to(found.id, &secret, &typed, visit.network).await {
         // The page shows the outcome; there may be an earlier invoice.
         Ok(()) | Err(RefundInvoiceError::Over) => return Ok(page::see_other(&found.address)),
         Err(RefundInvoiceError::NoPayee | RefundInvoiceError::NotFound) => texts.no_payee.to_owned(),
@@ -164,7 +160,7 @@ fn show_refund(
             number: &id.to_string(),
             status: said,
             tone,
-            state: word(view.progress),
+            state: view.progress.as_str(),
             asks_for_invoice,
             typed,
             refused,
@@ -178,17 +174,4 @@ fn show_refund(
             return_now: None,
         },
     )
-}
-
-const fn word(progress: RefundProgress) -> &'static str {
-    match progress {
-        RefundProgress::AwaitingApproval => "awaiting_approval",
-        RefundProgress::NotApproved => "not_approved",
-        RefundProgress::Asking => "waiting",
-        RefundProgress::Paying => "paying",
-        RefundProgress::Paid => "paid",
-        RefundProgress::NotPaid => "failed",
-        RefundProgress::Unknown => "unknown",
-        RefundProgress::Expired => "expired",
-    }
 }

@@ -94,10 +94,9 @@ pub(crate) async fn ask(State(pages): State<PagesState>, at: AtLogin, headers: H
     if !pages.login_methods.has(LoginMethod::Signer) {
         return page::see_other(&at.address);
     }
-    let mut fields = url::form_urlencoded::parse(form.as_bytes());
-    let signer = fields.find(|(name, _)| name == "address").map(|(_, value)| value.into_owned());
+    let signer = page::field(&form, "address");
     let (browser, texts) = (at.browser.as_deref(), &at.texts.login);
-    match pages.engine.logins().ask_signer(at.login, &at.secret, browser, signer.as_deref(), at.network).await {
+    match pages.engine.logins().ask_signer(at.login, &at.secret, browser, signer.as_deref(), at.visit.network).await {
         // The code is for the signer.
         Ok(()) => page::see_other(&format!("{}#code", at.address)),
         // The page shows the outcome.

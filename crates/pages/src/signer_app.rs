@@ -41,11 +41,9 @@ pub(crate) async fn signed(
     if !pages.login_methods.has(LoginMethod::Signer) {
         return at.message(StatusCode::NOT_FOUND, &at.texts.no_page, Next::Back(&at.address));
     }
-    let query = query.unwrap_or_default();
-    let event = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "event").map(|(_, event)| event);
-    let event = event.unwrap_or_default();
+    let event = page::field(&query.unwrap_or_default(), "event").unwrap_or_default();
     let browser = at.browser.as_deref();
-    match pages.engine.logins().prove(at.login, &at.secret, browser, &event, PageSigner::App, at.network).await {
+    match pages.engine.logins().prove(at.login, &at.secret, browser, &event, PageSigner::App, at.visit.network).await {
         // The page shows the outcome.
         Ok(()) | Err(ProveError::Page(LoginPageError::Ended)) => page::see_other(&at.address),
         Err(ProveError::Page(error)) => at.refused(&pages, &error).await,

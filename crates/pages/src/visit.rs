@@ -4,6 +4,7 @@ use std::convert::Infallible;
 
 use axum::extract::{FromRef, FromRequestParts};
 use http::request::Parts;
+use usher_engine::ClientNetwork;
 use usher_page_layout::{Frame, Site};
 
 use crate::state::PagesState;
@@ -16,6 +17,7 @@ pub(crate) struct Visit {
     pub(crate) texts: &'static Texts,
     /// Whether the browser is on a phone: codes to be scanned are then not shown first.
     pub(crate) is_phone: bool,
+    pub(crate) network: ClientNetwork,
 }
 
 impl Visit {
@@ -24,7 +26,9 @@ impl Visit {
         let texts = texts::of(frame.language);
         let named = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let is_phone = named("sec-ch-ua-mobile") == "?1" || named("user-agent").contains("Mobi");
-        Self { frame, texts, is_phone }
+        // Without a server in front (tests), every client counts as loopback.
+        let network = parts.extensions.get().copied().unwrap_or(ClientNetwork::Loopback);
+        Self { frame, texts, is_phone, network }
     }
 
     /// The line that shows a code for a wallet on a phone.

@@ -2,14 +2,13 @@
 
 use std::sync::LazyLock;
 
-use axum::body::Body;
 use axum::extract::Path;
 use axum::response::{IntoResponse as _, Response};
-use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, VARY, X_CONTENT_TYPE_OPTIONS};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use sha2::{Digest as _, Sha256};
 
-use crate::assets::{accepts_gzip, compress};
+use crate::assets::{compress, compressible};
 
 pub(super) static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new(include_str!("../../../../console/dist/app.js"), "js", "text/javascript; charset=utf-8")
@@ -38,17 +37,8 @@ impl Asset {
             (CONTENT_TYPE, HeaderValue::from_static(self.content_type)),
             (CACHE_CONTROL, HeaderValue::from_static("public, max-age=31536000, immutable")),
             (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-            (VARY, HeaderValue::from_static("accept-encoding")),
         ];
-        match self.compressed.as_deref().filter(|_| accepts_gzip(headers)) {
-            None => (fixed, self.content).into_response(),
-            Some(compressed) => {
-                let mut response = (fixed, Body::from(compressed)).into_response();
-                response.headers_mut().remove(CONTENT_LENGTH);
-                response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-                response
-            }
-        }
+        compressible((fixed, self.content).into_response(), self.compressed.as_deref(), headers)
     }
 }
 

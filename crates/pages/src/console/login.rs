@@ -16,7 +16,7 @@ use usher_protocol::PublicKey;
 use usher_protocol::keys::npub;
 
 use super::purpose::Purpose;
-use super::state::{OperatorsState, session_secret, with_own_forms};
+use super::state::{OperatorsState, session_secret};
 use crate::browser::{Seen, is_certainly_own_form, login_cookies, shown_logins};
 use crate::login::set_cookies;
 use crate::page::{self, Next};
@@ -64,7 +64,6 @@ pub(super) enum LoggedOut {
 /// `POST /console/login`: begins a login.
 pub(super) async fn begin(
     State(state): State<OperatorsState>,
-    network: Option<Extension<ClientNetwork>>,
     visit: Visit,
     headers: HeaderMap,
     form: String,
@@ -77,10 +76,8 @@ pub(super) async fn begin(
         // The browser came from another site and has sent its cookie only now.
         return page::see_other(&purpose.path_in(&state.path()));
     }
-    // Without a server in front (tests), every client counts as loopback.
-    let network = network.map_or(ClientNetwork::Loopback, |Extension(network)| network);
     let client_name = visit.texts.console.client_name.to_owned();
-    match state.begin_login(client_name, network, purpose).await {
+    match state.begin_login(client_name, visit.network, purpose).await {
         Ok(started) => {
             let mut response = page::see_other(&started.page_url);
             let cookies = login_cookies(state.pages.url(), started.stream_id, &started.browser, LIFETIME, &headers);
@@ -152,7 +149,7 @@ pub(super) async fn enter(state: &OperatorsState, visit: &Visit, why: LoggedOut,
         }
     };
     let _turn = state.pages.turn().await;
-    with_own_forms(visit.frame.render_without_script(
+    page::with_own_forms(visit.frame.render_without_script(
         status,
         &EnterPage {
             frame: &visit.frame,

@@ -18,7 +18,6 @@
 mod assets;
 mod begun_logins;
 mod login;
-mod options;
 mod purpose;
 mod shell;
 mod state;
@@ -38,9 +37,8 @@ use usher_page_layout::{PageRunner, run_to_end};
 use crate::page;
 use crate::visit::Visit;
 
-pub use self::options::OperatorOptions;
 pub(crate) use self::state::OperatorsState;
-pub use self::state::{session_cookie, session_secret};
+pub use self::state::{OperatorOptions, session_cookie, session_secret};
 
 #[derive(Clone)]
 struct Admission {

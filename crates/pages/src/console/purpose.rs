@@ -1,5 +1,7 @@
 //! Why an operator logs in.
 
+use crate::page;
+
 /// Longest address to which a login returns, in bytes.
 const MAX_NEXT: usize = 1_000;
 
@@ -31,7 +33,8 @@ impl Purpose {
     }
 
     pub(super) fn of_form(form: &str) -> Self {
-        Self { next: field(form, "next"), invitation: field(form, "invitation"), is_again: field(form, "again") == "1" }
+        let text = |name| page::field(form, name).unwrap_or_default();
+        Self { next: text("next"), invitation: text("invitation"), is_again: text("again") == "1" }
     }
 
     /// The path that follows, if it is below this one: otherwise a link could lead a browser elsewhere.
@@ -42,12 +45,6 @@ impl Purpose {
         });
         if rest.is_some() { self.next.clone() } else { console.to_owned() }
     }
-}
-
-/// The value of a field of a form; empty if it has none with this name.
-fn field(form: &str, name: &str) -> String {
-    let mut fields = url::form_urlencoded::parse(form.as_bytes());
-    fields.find(|(field, _)| field == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
 }
 
 #[cfg(test)]

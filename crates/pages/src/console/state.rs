@@ -5,17 +5,17 @@ use std::time::Duration;
 
 use axum::extract::FromRef;
 use axum::response::Response;
-use http::header::REFERRER_POLICY;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, StatusCode};
+use ipnet::IpNet;
 use parking_lot::Mutex;
 use usher_engine::PageRequestSource;
 use usher_engine::access::{KeyRing, LONGEST_SESSION, OpenSession, OperatorSessions};
 use usher_engine::ports::{Clock, StoreError};
+use usher_page_layout::{cookie, cookie_name};
 use usher_token_bucket::{Rate, TokenBucket};
 
 use super::begun_logins::BegunLogins;
-use super::options::OperatorOptions;
-use crate::browser::{cookie, cookie_name, set_strict_cookie};
+use crate::browser::set_strict_cookie;
 use crate::page::{self, Next};
 use crate::state::PagesState;
 use crate::visit::Visit;
@@ -24,6 +24,18 @@ const COOKIE: &str = "usher_operator";
 
 /// How many logins with a key that may not enter are recorded in the audit log: anybody can cause them.
 const RECORDED_REFUSALS: Rate = Rate::every(10, Duration::from_secs(3600));
+
+/// Dependencies of the console.
+#[derive(Clone)]
+pub struct OperatorOptions {
+    /// Knows the operators, the approvers, and their sessions.
+    pub keys: Arc<KeyRing>,
+    /// The clocks.
+    pub clock: Arc<dyn Clock>,
+    /// The networks from which the console can be used, all if there are none (`console.networks`). `None`: there is no
+    /// console.
+    pub console: Option<Vec<IpNet>>,
+}
 
 #[derive(Clone)]
 pub(crate) struct OperatorsState {
@@ -116,7 +128,7 @@ impl OperatorsState {
 ///
 /// `public_url` is `pages.public_url`.
 pub fn session_secret(public_url: &str, headers: &HeaderMap) -> Option<String> {
-    cookie(headers, &cookie_name(public_url, COOKIE))
+    cookie(headers, &cookie_name(public_url, COOKIE)).map(str::to_owned)
 }
 
 /// The `Set-Cookie` header that sets the cookie of an operator's session; without a secret, removes it.
@@ -125,12 +137,6 @@ pub fn session_secret(public_url: &str, headers: &HeaderMap) -> Option<String> {
 pub fn session_cookie(public_url: &str, secret: Option<&str>) -> String {
     let max_age = secret.map_or(0, |_| LONGEST_SESSION.as_secs());
     set_strict_cookie(public_url, &cookie_name(public_url, COOKIE), secret.unwrap_or_default(), max_age)
-}
-
-/// With "no-referrer", the page's own forms would have the origin "null", as those of any site can.
-pub(super) fn with_own_forms(mut response: Response) -> Response {
-    response.headers_mut().insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
-    response
 }
 
 impl FromRef<OperatorsState> for PagesState {

@@ -11,7 +11,8 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use http::{HeaderMap, StatusCode};
 use usher_engine::operations::{AgeDecision, LinkAmount, PaymentProgress};
 use usher_engine::{ClientNetwork, LinkPaymentStarted, OpenedLogin, PaymentView, Requester, StreamId};
-use usher_pages::{cookie, login_cookie_name, typed_amount};
+use usher_page_layout::cookie;
+use usher_pages::{login_cookie_name, typed_amount};
 use usher_sandbox::lightning::InvoiceTerms;
 
 use super::form::Form;
