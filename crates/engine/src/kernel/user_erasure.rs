@@ -73,25 +73,27 @@ pub struct KeptOfUser {
     pub until: Option<UnixMillis>,
 }
 
-/// Why something with a user's key was kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum KeptReason {
-    /// An operation of the user is open.
-    Open,
-    /// An operation of the user has ended, but money may arrive late.
-    LatePayment,
-    /// Events of a finished operation of the user are not yet delivered to the app.
-    PendingDelivery,
-    /// A stream has events of the user among those of others.
-    SharedStream,
-    /// An operation that is not about the user contains the key: in a text of the app, or as the subkey of another user.
-    Mentioned,
-    /// An operation contains the key and is unreadable.
-    Damaged,
-    /// The response to a request with an idempotency key contains the key.
-    StoredResponse,
-    /// The user's relays, because an operation of theirs is open.
-    Relays,
+usher_protocol::words! {
+    /// Why something with a user's key was kept.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum KeptReason {
+        /// An operation of the user is open.
+        Open = "open",
+        /// An operation of the user has ended, but money may arrive late.
+        LatePayment = "late_payment",
+        /// Events of a finished operation of the user are not yet delivered to the app.
+        PendingDelivery = "pending_delivery",
+        /// A stream has events of the user among those of others.
+        SharedStream = "shared_stream",
+        /// An operation that is not about the user contains the key: in a text of the app, or as the subkey of another user.
+        Mentioned = "mentioned",
+        /// An operation contains the key and is unreadable.
+        Damaged = "damaged",
+        /// The response to a request with an idempotency key contains the key.
+        StoredResponse = "stored_response",
+        /// The user's relays, because an operation of theirs is open.
+        Relays = "relays",
+    }
 }
 
 /// The position at which the search continues.

@@ -106,23 +106,25 @@ pub enum DecisionFault {
     Expired,
 }
 
-/// The state of a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VerificationState {
-    /// Not decided yet.
-    Open,
-    /// Not decided yet; a provider is checking.
-    Checking,
-    /// The user has passed, and the proof is being minted or delivered.
-    Issuing,
-    /// The user has passed and the proof was issued.
-    Passed,
-    /// The user has not passed.
-    Rejected,
-    /// The user has passed, but no proof could be issued.
-    NotIssued,
-    /// Expired.
-    Expired,
+usher_protocol::words! {
+    /// The state of a session.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum VerificationState {
+        /// Not decided yet.
+        Open = "open",
+        /// Not decided yet; a provider is checking.
+        Checking = "checking",
+        /// The user has passed, and the proof is being minted or delivered.
+        Issuing = "issuing",
+        /// The user has passed and the proof was issued.
+        Passed = "passed",
+        /// The user has not passed.
+        Rejected = "rejected",
+        /// The user has passed, but no proof could be issued.
+        NotIssued = "not-issued",
+        /// Expired.
+        Expired = "expired",
+    }
 }
 
 /// The state of a verification session.

@@ -21,15 +21,17 @@ pub struct HandshakeView {
     pub time_left: Option<Duration>,
 }
 
-/// The state of a key handshake.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HandshakeState {
-    /// Waiting for a wallet.
-    Waiting,
-    /// Completed by a wallet.
-    Completed,
-    /// Expired or closed.
-    Ended,
+usher_protocol::words! {
+    /// The state of a key handshake.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum HandshakeState {
+        /// Waiting for a wallet.
+        Waiting = "waiting",
+        /// Completed by a wallet.
+        Completed = "completed",
+        /// Expired or closed.
+        Ended = "over",
+    }
 }
 
 impl Handshakes {

@@ -100,25 +100,27 @@ enum Phase {
     Expired,
 }
 
-/// The progress of a refund, for its page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RefundProgress {
-    /// Waiting for an approval. The payer has not been asked yet.
-    AwaitingApproval,
-    /// The approval was not given.
-    NotApproved,
-    /// Waiting for an invoice of the payer.
-    Asking,
-    /// The payment is in progress.
-    Paying,
-    /// It was paid.
-    Paid,
-    /// Ended without a payment.
-    NotPaid,
-    /// Ended, and the outcome is unknown.
-    Unknown,
-    /// No invoice was named in time.
-    Expired,
+usher_protocol::words! {
+    /// The progress of a refund, for its page.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum RefundProgress {
+        /// Waiting for an approval. The payer has not been asked yet.
+        AwaitingApproval = "awaiting_approval",
+        /// The approval was not given.
+        NotApproved = "not_approved",
+        /// Waiting for an invoice of the payer.
+        Asking = "waiting",
+        /// The payment is in progress.
+        Paying = "paying",
+        /// It was paid.
+        Paid = "paid",
+        /// Ended without a payment.
+        NotPaid = "failed",
+        /// Ended, and the outcome is unknown.
+        Unknown = "unknown",
+        /// No invoice was named in time.
+        Expired = "expired",
+    }
 }
 
 usher_protocol::debug_shows!(Refund { refund_of, amount });
