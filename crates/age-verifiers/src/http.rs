@@ -22,12 +22,8 @@ pub(crate) struct Http(Client);
 impl Http {
     pub(crate) fn new(tls: rustls::ClientConfig) -> Self {
         Self(Client::new(ClientOptions {
-            tls,
-            source: AddressSource::Operator,
-            https_only: false,
-            timeout: WITHIN,
-            connect_timeout: WITHIN,
             pool: Some(Pool { connections: 4, idle: Duration::from_secs(30) }),
+            ..ClientOptions::new(tls, AddressSource::Operator, WITHIN)
         }))
     }
 

@@ -31,6 +31,13 @@ pub struct ClientOptions {
     pub pool: Option<Pool>,
 }
 
+impl ClientOptions {
+    /// Also for `http://`, without reuse of connections; connecting may take all of the time.
+    pub const fn new(tls: ClientConfig, source: AddressSource, timeout: Duration) -> Self {
+        Self { tls, source, https_only: false, timeout, connect_timeout: timeout, pool: None }
+    }
+}
+
 /// Limits of reused connections.
 #[derive(Clone, Copy, Debug)]
 pub struct Pool {
@@ -140,7 +147,7 @@ mod tests {
     fn client(source: AddressSource, timeout: Duration) -> Client {
         let tls = tls_config(Vec::new()).unwrap();
         let pool = Some(Pool { connections: 4, idle: LONG });
-        Client::new(ClientOptions { tls, source, https_only: false, timeout, connect_timeout: timeout, pool })
+        Client::new(ClientOptions { pool, ..ClientOptions::new(tls, source, timeout) })
     }
 
     fn get(url: &str) -> Request<Bytes> {

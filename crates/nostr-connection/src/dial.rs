@@ -77,6 +77,13 @@ pub struct DialOptions<'a> {
     pub gate: Option<&'a WriteGate>,
 }
 
+impl<'a> DialOptions<'a> {
+    /// Without restrictions and replacements.
+    pub const fn new(source: AddressSource, timing: &'a Timing, max_message_bytes: usize) -> Self {
+        Self { source, timing, tls: None, max_message_bytes, dialer: None, gate: None }
+    }
+}
+
 /// As [`open`], without the handshake response.
 pub async fn dial(
     url: &Url,

@@ -45,14 +45,7 @@ pub(crate) struct Fetcher(Client);
 impl Fetcher {
     /// Creates a client without connecting.
     pub(crate) fn new(tls: ClientConfig, timeout: Duration) -> Self {
-        Self(Client::new(ClientOptions {
-            tls,
-            source: AddressSource::Operator,
-            https_only: false,
-            timeout,
-            connect_timeout: timeout,
-            pool: None,
-        }))
+        Self(Client::new(ClientOptions::new(tls, AddressSource::Operator, timeout)))
     }
 
     /// Sends `found` the price of each currency as soon as it is known. A document with several of them is fetched

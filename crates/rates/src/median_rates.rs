@@ -114,12 +114,7 @@ impl MedianRates {
             warn!(source = only.name(), "exchange rates come from one source alone: nothing notices when it is wrong");
         }
         let reading = Arc::clone(&rates);
-        tasks.spawn(async move {
-            tokio::select! {
-                () = stop.cancelled() => {}
-                () = reading.run() => {}
-            }
-        });
+        tasks.spawn(stop.run_until_cancelled_owned(async move { reading.run().await }));
         rates
     }
 

@@ -94,14 +94,7 @@ async fn publish(
     gate: Option<&WriteGate>,
 ) -> Result<(), String> {
     let timing = Timing::default();
-    let options = DialOptions {
-        source: AddressSource::Operator,
-        timing: &timing,
-        tls: None,
-        max_message_bytes: MAX_MESSAGE_BYTES,
-        dialer: None,
-        gate,
-    };
+    let options = DialOptions { gate, ..DialOptions::new(AddressSource::Operator, &timing, MAX_MESSAGE_BYTES) };
     let connection = dial(relay.url(), &options, |_| true).await.map_err(|error| error.to_string())?;
     // A session has a subscription. This one finds nothing that matters.
     let author = keys.public_key();

@@ -17,8 +17,12 @@ use crate::conversation_keys::ConversationKeys;
 use crate::handshake_sources::HandshakeSources;
 use crate::identity::Identity;
 use crate::metrics::{Metrics, Refusal};
-use crate::options::RelayOptions;
+use crate::options::{CREATED_AT_TOLERANCE, RelayOptions};
 use crate::seen_events::SeenEvents;
+
+/// How many ids of handled events are remembered, so that an event from several relays is handled once: a minute at 500 per
+/// second (about 3 MB). The engine deduplicates durably.
+const REMEMBERED_EVENTS: usize = 32_768;
 
 #[derive(Debug)]
 pub(crate) enum Verdict {
@@ -37,7 +41,6 @@ pub(crate) struct EventVerifier {
     own_hex: String,
     main: PublicKey,
     addressed_by: Vec<String>,
-    tolerance_secs: u64,
     clock: Arc<dyn Clock>,
     conversation_keys: Arc<ConversationKeys>,
     seen_events: SeenEvents,
@@ -58,10 +61,9 @@ impl EventVerifier {
             own_hex: identity.own_key().to_hex(),
             main: identity.main_key,
             addressed_by: identity.addressed_by().iter().map(PublicKey::to_hex).collect(),
-            tolerance_secs: options.created_at_tolerance.as_secs(),
             clock,
             conversation_keys,
-            seen_events: SeenEvents::new(options.limits.remembered_events),
+            seen_events: SeenEvents::new(REMEMBERED_EVENTS),
             handshake_sources: HandshakeSources::default(),
             metrics,
         }
@@ -93,7 +95,7 @@ impl EventVerifier {
         if head.content.get().len() > MAX_CONTENT_BYTES + 2 {
             return Err(Refusal::TooLong);
         }
-        if self.clock.now().secs().abs_diff(head.created_at) > self.tolerance_secs {
+        if self.clock.now().secs().abs_diff(head.created_at) > CREATED_AT_TOLERANCE.as_secs() {
             return Err(Refusal::OutOfTime);
         }
         let claimed = EventId::from_hex(&head.id).map_err(|_| Refusal::Malformed)?;

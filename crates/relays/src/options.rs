@@ -8,6 +8,10 @@ use usher_nostr_connection::{Dialer, SessionTiming, Timing as ConnectionTiming, 
 use crate::identity::Identity;
 use crate::relay_address::RelayAddress;
 
+/// How far an event's `created_at` may be from now, either way: clocks of wallets are wrong, and old events may be replays.
+/// Also how far back a subscription reaches.
+pub(crate) const CREATED_AT_TOLERANCE: Duration = Duration::from_secs(15 * 60);
+
 /// Options of the relay pool. [`RelayOptions::new`] has the defaults.
 #[derive(Clone, Debug)]
 pub struct RelayOptions {
@@ -19,18 +23,8 @@ pub struct RelayOptions {
     pub public_only: Vec<RelayAddress>,
     /// Lets users name relays on private and loopback addresses. For development and closed networks only.
     pub allow_private: bool,
-    /// Most relays of one user that are used at a time. Default 4: NIP-65 asks users to list 2 to 4.
-    pub user_relays_per_user: usize,
-    /// Most users' relays connected at a time under one registered domain, whatever their paths and ports, and at one
-    /// network address, whatever their names. Default 8.
-    pub user_relays_per_host: usize,
-    /// Most users' relays connected at a time, in total. Default 64.
-    pub user_relays_in_all: usize,
     /// How long a user's relay stays connected after the last reply was due, for late replies. Default 30 s.
     pub user_relay_grace: Duration,
-    /// How far an event's `created_at` may be from now, either way: clocks of wallets are wrong, and old events may be
-    /// replays. Also how far back a subscription reaches. Default 15 min.
-    pub created_at_tolerance: Duration,
     /// Time limits of connections, and the pauses between them.
     pub connection: ConnectionTiming,
     /// Time limits of the protocol on a connection.
@@ -57,8 +51,6 @@ pub struct Timing {
     pub session: SessionTiming,
     /// The pause after a relay responds `rate-limited:`; doubles each time. Default 1 s.
     pub rate_limit_pause: Duration,
-    /// How long a removed relay, or all of them at shutdown, may take to accept queued events. Default 2 s.
-    pub drain: Duration,
     /// How often to look for users' relays that are no longer needed. Default 5 s.
     pub sweep: Duration,
 }
@@ -68,19 +60,9 @@ pub struct Timing {
 pub struct Limits {
     /// Most events waiting for one relay. Default 4,096: 4 s of 500 logins per second with two events each.
     pub queue_events: usize,
-    /// Most bytes waiting for one relay. Default 8 MiB. Copies for several relays share their memory.
-    pub queue_bytes: usize,
-    /// Largest relay message that is parsed, in bytes. Default 128 KiB: the largest content we accept
-    /// ([`usher_protocol::envelope::MAX_CONTENT_BYTES`], 88 KiB), and room for tags.
-    pub message_bytes: usize,
     /// Largest relay message received: a larger one ends the connection. Default 4 MiB for the operator's relays, so
     /// that a slightly oversized event cannot disconnect us.
     pub frame_bytes: usize,
-    /// The same for users' relays. Default 512 KiB: 64 of them buffer 32 MiB at worst.
-    pub user_frame_bytes: usize,
-    /// How many ids of handled events are remembered, so that an event from several relays is handled once. Default
-    /// 32,768 (about 3 MB): a minute at 500 per second. The engine deduplicates durably.
-    pub remembered_events: usize,
     /// How many conversation keys are kept, by author. Default 4,096.
     pub conversation_keys: usize,
     /// How many useless messages at once a user's relay may send before it is dropped. Default 1,000.
@@ -93,8 +75,6 @@ pub struct Limits {
     pub proofs: u32,
     /// Subkey proofs per second after that. Default 60: a hundredth of a core.
     pub proofs_per_second: u32,
-    /// Most subkey proofs sent to one author per minute. Default 3.
-    pub proofs_per_author: u32,
 }
 
 impl RelayOptions {
@@ -105,11 +85,7 @@ impl RelayOptions {
             relays,
             public_only: Vec::new(),
             allow_private: false,
-            user_relays_per_user: 4,
-            user_relays_per_host: 8,
-            user_relays_in_all: 64,
             user_relay_grace: Duration::from_secs(30),
-            created_at_tolerance: Duration::from_secs(15 * 60),
             connection: ConnectionTiming::default(),
             timing: Timing::default(),
             limits: Limits::default(),
@@ -126,7 +102,6 @@ impl Default for Timing {
             fresh_for: Duration::from_secs(60),
             session: SessionTiming::default(),
             rate_limit_pause: Duration::from_secs(1),
-            drain: Duration::from_secs(2),
             sweep: Duration::from_secs(5),
         }
     }
@@ -136,17 +111,12 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             queue_events: 4096,
-            queue_bytes: 8 * 1024 * 1024,
-            message_bytes: 128 * 1024,
             frame_bytes: 4 * 1024 * 1024,
-            user_frame_bytes: 512 * 1024,
-            remembered_events: 32_768,
             conversation_keys: 4096,
             user_relay_useless: 1000,
             user_relay_useless_per_second: 30,
             proofs: 240,
             proofs_per_second: 60,
-            proofs_per_author: 3,
         }
     }
 }

@@ -18,6 +18,9 @@ use crate::options::Limits;
 use crate::relay_address::RelayAddress;
 use crate::relay_status::Origin;
 
+/// Most proofs sent to one author per minute.
+const PROOFS_PER_AUTHOR: u32 = 3;
+
 /// Authors whose requests are counted; others are limited per relay.
 const AUTHORS: usize = 8192;
 
@@ -63,7 +66,7 @@ impl SubkeyProofResponder {
         let proof = serde_json::to_string(identity.subkey_proof.as_ref()?).ok()?;
         let (now, per_second) = (Instant::now(), f64::from(limits.proofs_per_second));
         let counting = Counting {
-            authors: Rates::new(Rate::full_after(limits.proofs_per_author, Duration::from_secs(60)), AUTHORS),
+            authors: Rates::new(Rate::full_after(PROOFS_PER_AUTHOR, Duration::from_secs(60)), AUTHORS),
             relays: Rates::new(Rate::per_second(limits.proofs / 2, per_second / 2.0), RELAYS),
             over_ours: TokenBucket::new(Rate::per_second(limits.proofs, per_second), now),
             over_users: TokenBucket::new(Rate::per_second(limits.proofs / 4, per_second / 4.0), now),

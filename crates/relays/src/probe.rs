@@ -55,14 +55,8 @@ pub async fn probe(address: &RelayAddress, key: PublicKey, limit: Duration) -> R
 
 async fn ask(address: &RelayAddress, key: PublicKey) -> Result<Probed, ProbeError> {
     let started = Instant::now();
-    let options = DialOptions {
-        source: AddressSource::Operator,
-        timing: &Timing::default(),
-        tls: None,
-        max_message_bytes: MAX_MESSAGE_BYTES,
-        dialer: None,
-        gate: None,
-    };
+    let timing = Timing::default();
+    let options = DialOptions::new(AddressSource::Operator, &timing, MAX_MESSAGE_BYTES);
     let opened = open(address.url(), &options, |_| true).await;
     let (mut connection, response) = opened.map_err(|error| ProbeError::Unreachable(error.into()))?;
     let date = response.headers().get("date").and_then(|date| date.to_str().ok()).map(str::to_owned);

@@ -24,6 +24,15 @@ use crate::profile_lookup::{ExpiringCache, Found, ProfileSearcher, SingleFlight}
 use crate::relay_pool::RelayPool;
 use crate::service_profile::ServiceProfile;
 
+/// How long a found result is cached.
+pub(crate) const KEEP_FOUND: Duration = Duration::from_secs(600);
+
+/// How long an empty or incomplete result is cached.
+pub(crate) const KEEP_MISSING: Duration = Duration::from_secs(60);
+
+/// Most profiles, and most identifiers, that are cached, and most of their bytes.
+const CACHE: (usize, usize) = (4096, 8 * 1024 * 1024);
+
 /// Options of look-ups.
 #[derive(Clone, Debug)]
 pub struct DirectoryOptions {
@@ -39,18 +48,10 @@ pub struct DirectoryOptions {
     /// How long a profile waits for the domain before the identifier is omitted. Default 3 s: a profile takes at most 8
     /// s.
     pub profile_waits_for_domain: Duration,
-    /// How long a found result is cached. Default 10 min.
-    pub keep_found: Duration,
-    /// How long an empty or incomplete result is cached. Default 1 min.
-    pub keep_missing: Duration,
     /// Most concurrent look-ups of profiles, and of identifiers. Default 64.
     pub at_once: usize,
     /// Most concurrent one-shot queries to users' relays. Default 32.
     pub one_shot_queries: usize,
-    /// Most profiles, and most identifiers, that are cached. Default 4,096.
-    pub cache_entries: usize,
-    /// Most bytes of profiles, and of identifiers, that are cached. Default 8 MiB.
-    pub cache_bytes: usize,
 }
 
 impl Default for DirectoryOptions {
@@ -61,12 +62,8 @@ impl Default for DirectoryOptions {
             settle: Duration::from_secs(1),
             domain_within: Duration::from_secs(5),
             profile_waits_for_domain: Duration::from_secs(3),
-            keep_found: Duration::from_secs(600),
-            keep_missing: Duration::from_secs(60),
             at_once: 64,
             one_shot_queries: 32,
-            cache_entries: 4096,
-            cache_bytes: 8 * 1024 * 1024,
         }
     }
 }
@@ -137,16 +134,15 @@ impl ProfileDirectory {
         let identifiers = CachingResolver::new(
             domains,
             Arc::clone(&pool.shared.clock),
-            ExpiringCache::new(options.cache_entries, options.cache_bytes),
+            ExpiringCache::new(CACHE.0, CACHE.1),
             SingleFlight::new(options.at_once, tasks.clone(), stop),
-            (options.keep_found, options.keep_missing),
         );
         let context = LookupContext {
             pool,
             searcher,
             relays_of,
             identifiers,
-            profiles: ExpiringCache::new(options.cache_entries, options.cache_bytes),
+            profiles: ExpiringCache::new(CACHE.0, CACHE.1),
             own,
             options,
         };
@@ -201,11 +197,10 @@ impl LookupContext {
     async fn look_up(&self, key: PublicKey) -> Result<Option<Profile>, LookUpError> {
         let told = (self.relays_of)(key).await;
         let Found { profile, answered, .. } = self.searcher.everywhere(key, &told).await;
-        let keep_missing = self.options.keep_missing;
         let (profile, bytes, keep) = match profile {
             Some((event, document)) => self.confirm(&event, document).await,
             None if answered == 0 => return Err(LookUpError::NoRelay),
-            None => (None, 0, keep_missing),
+            None => (None, 0, KEEP_MISSING),
         };
         self.profiles.put(key, profile.clone(), bytes, self.pool.shared.clock.now(), keep);
         Ok(profile)
@@ -215,11 +210,11 @@ impl LookupContext {
     async fn confirm(&self, event: &Event, document: ProfileContent) -> (Option<Profile>, usize, Duration) {
         let bytes = document.bytes();
         let mut profile = document.into_profile(event);
-        let Some(identifier) = profile.nip05.take() else { return (Some(profile), bytes, self.options.keep_found) };
+        let Some(identifier) = profile.nip05.take() else { return (Some(profile), bytes, KEEP_FOUND) };
         let open_queries = timeout(self.options.profile_waits_for_domain, self.identifiers.resolve(&identifier, None));
         let named = matches!(open_queries.await, Ok(Ok(Some(answer))) if answer.pubkey == profile.pubkey);
         profile.nip05 = named.then_some(identifier);
         // The domain may be down temporarily.
-        (Some(profile), bytes, if named { self.options.keep_found } else { self.options.keep_missing })
+        (Some(profile), bytes, if named { KEEP_FOUND } else { KEEP_MISSING })
     }
 }

@@ -17,7 +17,7 @@ use usher_protocol::{EventId, kind};
 use crate::identity::Identity;
 use crate::metrics::{Metrics, Refusal};
 use crate::open_queries::OpenQueries;
-use crate::options::RelayOptions;
+use crate::options::{CREATED_AT_TOLERANCE, RelayOptions};
 use crate::publications::Publication;
 use crate::relay_handle::RelayHandle;
 use crate::send_queue::Outgoing;
@@ -35,14 +35,13 @@ const MAX_ATTEMPTS: u8 = 4;
 /// Options of the session with this relay. Requests events back to the accepted age: a wallet's clock may be slow, and
 /// a relay may have kept what we missed.
 pub(crate) fn session_options(handle: &RelayHandle, options: &RelayOptions, clock: Arc<dyn Clock>) -> SessionOptions {
-    let tolerance = options.created_at_tolerance.as_secs();
     let addressed_by = Identity::addressed_by(&options.identity);
     SessionOptions {
         relay: handle.address.as_str().to_owned(),
         keys: options.identity.keys.clone(),
         unix_time: Box::new(move || clock.now().secs()),
         filters: Box::new(move |now| {
-            let since = Timestamp::from_secs(now.saturating_sub(tolerance));
+            let since = Timestamp::from_secs(now.saturating_sub(CREATED_AT_TOLERANCE.as_secs()));
             let kinds = kind::FROM_WALLET.map(Kind::from_u16);
             vec![Filter::new().kinds(kinds).pubkeys(addressed_by.iter().copied()).since(since)]
         }),

@@ -48,6 +48,9 @@ struct State {
 /// Broken connections without a healthy one before a warning is logged.
 const WARN_AFTER: u32 = 3;
 
+/// Most bytes waiting for one relay. Copies for several relays share their memory.
+const QUEUE_BYTES: usize = 8 * 1024 * 1024;
+
 impl RelayHandle {
     pub(crate) fn new(address: RelayAddress, origin: Origin, options: &RelayOptions, stop: &CancellationToken) -> Self {
         let source = if origin == Origin::Configured || options.allow_private {
@@ -71,7 +74,7 @@ impl RelayHandle {
             address,
             origin,
             source,
-            queue: SendQueue::new(limits.queue_events / part, limits.queue_bytes / part, options.timing.fresh_for),
+            queue: SendQueue::new(limits.queue_events / part, QUEUE_BYTES / part, options.timing.fresh_for),
             low_priority: ProofQueue::default(),
             queries: QueryQueue::default(),
             publications: Publications::default(),

@@ -57,7 +57,8 @@ impl RelayPool {
         for (relay, public_only) in relays {
             pool.add(relay, public_only);
         }
-        tasks.spawn(sweep(Arc::clone(&pool.shared), Arc::clone(&pool.recent)));
+        let sweeping = sweep(Arc::clone(&pool.shared), Arc::clone(&pool.recent));
+        tasks.spawn(pool.shared.stop.clone().run_until_cancelled_owned(sweeping));
         pool
     }
 
@@ -230,10 +231,7 @@ fn user_of(message: &OutgoingMessage) -> Option<PublicKey> {
 /// Closes users' relays that are no longer needed, and drops stale events in the queues of relays that are down.
 async fn sweep(shared: Arc<SharedState>, recent: Arc<AddedRelayBacklog>) {
     loop {
-        tokio::select! {
-            () = sleep(shared.options.timing.sweep) => {}
-            () = shared.stop.cancelled() => return,
-        }
+        sleep(shared.options.timing.sweep).await;
         let handles = {
             let mut relays_in_use = shared.relays_in_use.lock();
             relays_in_use.expire(shared.clock.now(), shared.options.user_relay_grace);

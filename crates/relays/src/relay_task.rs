@@ -11,6 +11,9 @@ use crate::relay_status::Origin;
 use crate::session::RelaySession;
 use crate::shared_state::SharedState;
 
+/// Largest message of a user's relay: a larger one ends the connection. 64 of them buffer 32 MiB at worst.
+const USER_FRAME_BYTES: usize = 512 * 1024;
+
 pub(crate) async fn run(shared: Arc<SharedState>, handle: Arc<RelayHandle>) {
     let mut reconnection = Reconnection::new(&shared.options.connection, Instant::now());
     while let Some((ended, quality)) = connect_once(&shared, &handle).await {
@@ -42,10 +45,9 @@ pub(crate) async fn run(shared: Arc<SharedState>, handle: Arc<RelayHandle>) {
 /// Runs one connection. Returns why it ended, and its quality if it was established; `None` when the relay is no longer
 /// wanted.
 async fn connect_once(shared: &SharedState, handle: &RelayHandle) -> Option<(EndReason, Option<Quality>)> {
-    let limits = &shared.options.limits;
     let max_message_bytes = match handle.origin {
-        Origin::Configured => limits.frame_bytes,
-        Origin::User => limits.user_frame_bytes,
+        Origin::Configured => shared.options.limits.frame_bytes,
+        Origin::User => USER_FRAME_BYTES,
     };
     let RelayOptions { connection: timing, tls, dialer, gate, .. } = &shared.options;
     let (tls, dialer, gate) = (tls.as_ref(), dialer.as_deref(), gate.as_ref());

@@ -48,9 +48,14 @@ pub(crate) struct RelaysInUse {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     pub(crate) per_user: usize,
-    /// At one site, and at one network address.
+    /// At one site, whatever their paths and ports, and at one network address, whatever their names.
     pub(crate) per_host: usize,
     pub(crate) in_all: usize,
+}
+
+impl Bounds {
+    /// NIP-65 asks users to list 2 to 4 relays.
+    pub(crate) const USUAL: Self = Self { per_user: 4, per_host: 8, in_all: 64 };
 }
 
 struct UserRelay {

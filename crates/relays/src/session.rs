@@ -3,6 +3,7 @@
 
 use std::convert::Infallible;
 use std::future::poll_fn;
+use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::PollSender;
@@ -30,6 +31,13 @@ const BYTES_PER_COST: f64 = 32_768.0;
 /// The cost of a valid message, in useless messages: anybody with a key can make one, and only the engine knows whether
 /// it is useful.
 const MESSAGE_COST: f64 = 0.2;
+
+/// Largest relay message that is parsed, in bytes: the largest content we accept
+/// ([`usher_protocol::envelope::MAX_CONTENT_BYTES`], 88 KiB), and room for tags.
+const MESSAGE_BYTES: usize = 128 * 1024;
+
+/// How long a removed relay, or all of them at shutdown, may take to accept queued events.
+const DRAIN: Duration = Duration::from_secs(2);
 
 pub(crate) struct RelaySession<'a> {
     shared: &'a SharedState,
@@ -139,7 +147,7 @@ impl<'a> RelaySession<'a> {
 
     fn receive(&mut self, text: &str) -> Result<(), EndReason> {
         let shared = self.shared;
-        if text.len() > shared.options.limits.message_bytes {
+        if text.len() > MESSAGE_BYTES {
             return self.useless(Refusal::TooLong);
         }
         let received = self.session.receive(text);
@@ -203,7 +211,7 @@ impl<'a> RelaySession<'a> {
     /// Sends queued events, closes the connection, and reads until the relay has closed it: closing a socket with
     /// unread data might lose the last events. Has a deadline.
     async fn close(&mut self) {
-        let deadline = Instant::now() + self.shared.options.timing.drain;
+        let deadline = Instant::now() + DRAIN;
         let closing = async {
             loop {
                 let now = Instant::now();

@@ -50,11 +50,7 @@ impl SharedState {
             SubkeyProofResponder::new(&options.identity, limits, Arc::clone(&conversation_keys), Arc::clone(&metrics));
         let event_verifier =
             EventVerifier::new(&options, Arc::clone(&clock), Arc::clone(&conversation_keys), Arc::clone(&metrics));
-        let relays_in_use = Mutex::new(RelaysInUse::new(Bounds {
-            per_user: options.user_relays_per_user,
-            per_host: options.user_relays_per_host,
-            in_all: options.user_relays_in_all,
-        }));
+        let relays_in_use = Mutex::new(RelaysInUse::new(Bounds::USUAL));
         let changes = watch::Sender::new(());
         Self { options, clock, metrics, conversation_keys, event_verifier, inbox, stop, relays_in_use, changes, proofs }
     }

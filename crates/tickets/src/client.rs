@@ -40,12 +40,10 @@ impl HttpClient {
         let source = if options.allow_private { AddressSource::Operator } else { AddressSource::User };
         let within = options.request_timeout;
         let client = Client::new(ClientOptions {
-            tls: options.tls.clone(),
-            source,
             https_only: !options.allow_private,
-            timeout: within,
             connect_timeout: within / 2,
             pool: Some(Pool { connections: options.requests_per_mint, idle: IDLE }),
+            ..ClientOptions::new(options.tls.clone(), source, within)
         });
         Self { client, allow_private: options.allow_private }
     }

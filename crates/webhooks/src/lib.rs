@@ -9,13 +9,11 @@
 mod failure_reason;
 mod message;
 mod options;
-mod options_error;
 mod probe;
 mod retry_after;
 mod sender;
 mod signing;
 
-pub use options::WebhookOptions;
-pub use options_error::WebhookError;
+pub use options::{WebhookError, WebhookOptions};
 pub use probe::{ProbeError, probe};
 pub use sender::HttpWebhookSender;

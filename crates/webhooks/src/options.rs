@@ -17,11 +17,34 @@ pub struct WebhookOptions {
     pub secrets: Vec<SecretString>,
     /// One deadline for the whole exchange: look-up, connection, TLS, request, and the head and body of the response.
     pub timeout: Duration,
-    /// The `User-Agent` header.
-    pub user_agent: String,
     /// Certificates (PEM, one or more) trusted in addition to the public authorities, for an endpoint with a private
     /// certificate.
     pub trusted_certificates: Option<Vec<u8>>,
+}
+
+/// Invalid options of a webhook receiver. Contains neither the URL nor a secret.
+#[derive(Debug, thiserror::Error)]
+pub enum WebhookError {
+    /// The URL is not `http` or `https`, or has no host.
+    #[error("the webhook's URL must start with http:// or https:// and name a host")]
+    Url,
+    /// A secret is empty, so that anybody could sign with it, or `whsec_` is not followed by the base64 of a key.
+    #[error(
+        "webhook secret {position} is not a key: it is empty, or starts with whsec_ and does not go on with base64"
+    )]
+    NotAKey {
+        /// Its position, from 1 (the newest).
+        position: usize,
+    },
+    /// The timeout is zero or longer than a day.
+    #[error("the webhook's time-out of {0:?} is not between a millisecond and a day")]
+    Timeout(Duration),
+    /// The trusted certificates contain none in PEM form.
+    #[error("the webhook's trusted certificates are not in PEM form")]
+    Certificates,
+    /// TLS, or a trusted certificate, cannot be used.
+    #[error("the webhook's TLS can't be set up")]
+    Tls(#[source] rustls::Error),
 }
 
 impl WebhookOptions {
@@ -30,13 +53,7 @@ impl WebhookOptions {
 
     /// The default options for this endpoint: unsigned, [`DEFAULT_TIMEOUT`](Self::DEFAULT_TIMEOUT), public authorities.
     pub fn new(url: Url) -> Self {
-        Self {
-            url,
-            secrets: Vec::new(),
-            timeout: Self::DEFAULT_TIMEOUT,
-            user_agent: concat!("Usher/", env!("CARGO_PKG_VERSION")).to_owned(),
-            trusted_certificates: None,
-        }
+        Self { url, secrets: Vec::new(), timeout: Self::DEFAULT_TIMEOUT, trusted_certificates: None }
     }
 }
 
@@ -46,7 +63,6 @@ impl fmt::Debug for WebhookOptions {
             .field("origin", &origin(&self.url))
             .field("secrets", &self.secrets.len())
             .field("timeout", &self.timeout)
-            .field("user_agent", &self.user_agent)
             .field("trusted_certificates", &self.trusted_certificates.is_some())
             .finish()
     }

@@ -47,7 +47,6 @@ pub struct HttpWebhookSender {
     client: Client,
     uri: Uri,
     authorization: Option<HeaderValue>,
-    user_agent: HeaderValue,
     origin: String,
     /// Replaced as a whole, so that each post is signed with one set of secrets.
     signer: RwLock<Arc<Signer>>,
@@ -60,7 +59,7 @@ impl HttpWebhookSender {
     /// # Errors
     /// [`WebhookError`]: invalid options.
     pub fn new(options: WebhookOptions) -> Result<Self, WebhookError> {
-        let WebhookOptions { url, secrets, timeout, user_agent, trusted_certificates } = options;
+        let WebhookOptions { url, secrets, timeout, trusted_certificates } = options;
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
             return Err(WebhookError::Url);
         }
@@ -69,27 +68,23 @@ impl HttpWebhookSender {
         }
         let signer = Signer::new(&secrets)?;
         let uri = uri_of(&url).ok_or(WebhookError::Url)?;
-        let user_agent = HeaderValue::from_str(&user_agent).map_err(|_| WebhookError::UserAgent)?;
         let trusted = match trusted_certificates {
             Some(pem) => certificates(&pem)?,
             None => Vec::new(),
         };
+        let tls = tls_config(trusted).map_err(WebhookError::Tls)?;
         let options = ClientOptions {
-            tls: tls_config(trusted).map_err(WebhookError::Tls)?,
-            // The operator chose the host, whether a name or an address.
-            source: AddressSource::Operator,
-            https_only: false,
-            timeout,
             // Half of the deadline, shared by the host's addresses, so that an unresponsive one leaves time for the
             // others.
             connect_timeout: timeout / 2,
             pool: Some(Pool { connections: IDLE_CONNECTIONS, idle: IDLE_TIME }),
+            // The operator chose the host, whether a name or an address.
+            ..ClientOptions::new(tls, AddressSource::Operator, timeout)
         };
         Ok(Self {
             client: Client::new(options),
             uri,
             authorization: authorization(&url),
-            user_agent,
             origin: origin(&url),
             signer: RwLock::new(Arc::new(signer)),
             timeout,
@@ -139,7 +134,7 @@ impl HttpWebhookSender {
         let mut request = Request::post(self.uri.clone())
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "*/*")
-            .header(USER_AGENT, self.user_agent.clone())
+            .header(USER_AGENT, concat!("Usher/", env!("CARGO_PKG_VERSION")))
             .header("x-service-event-id", id)
             .header("webhook-id", id)
             .header("webhook-timestamp", &timestamp);

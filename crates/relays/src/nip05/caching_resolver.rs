@@ -1,12 +1,12 @@
 //! Resolves identifiers once and caches the results.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use usher_engine::Origin;
 use usher_engine::ports::{Clock, LookUpError, Nip05, Nip05Answer};
 
 use super::client::Nip05Client;
+use crate::profile_directory::{KEEP_FOUND, KEEP_MISSING};
 use crate::profile_lookup::{ExpiringCache, SingleFlight};
 
 pub(crate) struct CachingResolver {
@@ -14,8 +14,6 @@ pub(crate) struct CachingResolver {
     clock: Arc<dyn Clock>,
     known: ExpiringCache<Nip05, Option<Nip05Answer>>,
     asked: Arc<SingleFlight<Nip05, Option<Nip05Answer>>>,
-    keep_found: Duration,
-    keep_missing: Duration,
 }
 
 impl CachingResolver {
@@ -24,9 +22,8 @@ impl CachingResolver {
         clock: Arc<dyn Clock>,
         known: ExpiringCache<Nip05, Option<Nip05Answer>>,
         asked: Arc<SingleFlight<Nip05, Option<Nip05Answer>>>,
-        (keep_found, keep_missing): (Duration, Duration),
     ) -> Arc<Self> {
-        Arc::new(Self { client, clock, known, asked, keep_found, keep_missing })
+        Arc::new(Self { client, clock, known, asked })
     }
 
     /// The key that `identifier` names, for the API key `origin`.
@@ -42,7 +39,7 @@ impl CachingResolver {
 
     async fn ask(&self, identifier: Nip05) -> Option<Nip05Answer> {
         let answer = self.client.look_up(&identifier).await;
-        let keep = if answer.is_some() { self.keep_found } else { self.keep_missing };
+        let keep = if answer.is_some() { KEEP_FOUND } else { KEEP_MISSING };
         let relays: usize = answer.iter().flat_map(|answer| &answer.relays).map(String::len).sum();
         let bytes = identifier.as_str().len() + relays;
         self.known.put(identifier, answer.clone(), bytes, self.clock.now(), keep);

@@ -40,16 +40,9 @@ impl Nip05Client {
     /// With `allow_private` (development and closed networks), domains may resolve to any address and use plain HTTP.
     pub(crate) fn new(tls: &ClientConfig, within: Duration, allow_private: bool) -> Self {
         let source = if allow_private { AddressSource::Operator } else { AddressSource::User };
-        let client = Client::new(ClientOptions {
-            tls: tls.clone(),
-            source,
-            https_only: !allow_private,
-            timeout: within,
-            connect_timeout: within,
-            // A domain is queried at most once in ten minutes.
-            pool: None,
-        });
-        Self { client, allow_private }
+        // Without a pool: a domain is queried at most once in ten minutes.
+        let options = ClientOptions { https_only: !allow_private, ..ClientOptions::new(tls.clone(), source, within) };
+        Self { client: Client::new(options), allow_private }
     }
 
     /// The key that `identifier` names now; `None` when it names none or the look-up fails.

@@ -35,14 +35,8 @@ impl OneShotQueries {
     /// user's relay need not learn who we are), or sends something else.
     pub(crate) async fn run(self, address: RelayAddress, mut query: Query) {
         let Ok(_permit) = self.permits.acquire().await else { return };
-        let options = DialOptions {
-            source: self.source,
-            timing: &self.timing,
-            tls: self.tls.as_ref(),
-            max_message_bytes: 2 * MAX_EVENT_BYTES,
-            dialer: None,
-            gate: None,
-        };
+        let options = DialOptions::new(self.source, &self.timing, 2 * MAX_EVENT_BYTES);
+        let options = DialOptions { tls: self.tls.as_ref(), ..options };
         let mut connection = match dial(address.url(), &options, |_| true).await {
             Ok(connection) => connection,
             Err(error) => {

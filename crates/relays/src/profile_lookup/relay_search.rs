@@ -14,9 +14,11 @@ use super::newest_events::{NewestEvents, PROFILE, ProfileUpdate};
 use super::one_shot_query::OneShotQueries;
 use super::profile_content::ProfileContent;
 use super::relay_list_event::{RELAY_LIST, write_relays};
+use crate::options::CREATED_AT_TOLERANCE;
 use crate::query::{Query, QueryReply};
 use crate::relay_address::RelayAddress;
 use crate::relay_pool::RelayPool;
+use crate::relays_in_use::Bounds;
 use usher_nostr_connection::address_guard::AddressSource;
 
 /// Most of our own relays queried, in their order.
@@ -83,8 +85,7 @@ impl ProfileSearcher {
     }
 
     async fn search(&self, key: PublicKey, told: Option<&[String]>) -> Found {
-        let options = &self.pool.shared.options;
-        let not_after = self.pool.shared.clock.now().plus(options.created_at_tolerance).secs();
+        let not_after = self.pool.shared.clock.now().plus(CREATED_AT_TOLERANCE).secs();
         let mut newest = NewestEvents::new(key, not_after);
         let (replies, mut heard) = mpsc::unbounded_channel();
         let deadline = Instant::now() + self.within;
@@ -110,7 +111,7 @@ impl ProfileSearcher {
                             news_at = Instant::now();
                         }
                         if update == ProfileUpdate::RelayList && told.is_some() {
-                            let theirs = newest.relay_list().map(|list| write_relays(list, options.user_relays_per_user));
+                            let theirs = newest.relay_list().map(|list| write_relays(list, Bounds::USUAL.per_user));
                             search.ask_theirs(&theirs.unwrap_or_default(), Named::Listed);
                         }
                     }
@@ -151,8 +152,7 @@ impl Search<'_> {
 
     /// Queries relays that a user named: untrusted input.
     fn ask_theirs(&mut self, texts: &[String], named: Named) {
-        let most = self.searcher.pool.shared.options.user_relays_per_user;
-        for text in texts.iter().take(most) {
+        for text in texts.iter().take(Bounds::USUAL.per_user) {
             let Ok(address) = RelayAddress::parse(text) else { continue };
             if let Some(asked) = self.relays.iter_mut().find(|asked| asked.address == address) {
                 asked.named = asked.named.max(named);

@@ -60,14 +60,8 @@ async fn connect_once(shared: &Shared, relay: &Arc<SharedRelay>) -> (EndReason, 
         return (EndReason::ByUs, None);
     }
     let timing = &shared.options.connection;
-    let options = DialOptions {
-        source: relay.source,
-        timing,
-        tls: None,
-        max_message_bytes: MAX_MESSAGE_BYTES,
-        dialer: None,
-        gate: shared.options.gate.as_ref(),
-    };
+    let options = DialOptions::new(relay.source, timing, MAX_MESSAGE_BYTES);
+    let options = DialOptions { gate: shared.options.gate.as_ref(), ..options };
     match dial(&relay.url, &options, |ip| shared.admits(relay, ip)).await {
         Ok(connection) => SignerSession::new(shared, relay, connection).run().await,
         Err(error) => (error.into(), None),

@@ -88,14 +88,8 @@ impl RelayTask {
     }
 
     async fn connect_once(&mut self) -> EndReason {
-        let options = DialOptions {
-            source: AddressSource::Operator,
-            timing: &Timing::default(),
-            tls: None,
-            max_message_bytes: MAX_MESSAGE_BYTES,
-            dialer: None,
-            gate: None,
-        };
+        let timing = Timing::default();
+        let options = DialOptions::new(AddressSource::Operator, &timing, MAX_MESSAGE_BYTES);
         match self.stop.run_until_cancelled(dial(&self.url, &options, |_| true)).await {
             Some(Ok(connection)) => self.serve(connection).await,
             Some(Err(error)) => error.into(),
