@@ -184,14 +184,14 @@ async fn run(
         return;
     }
     inner.started.store(true, Ordering::Release);
-    runtime.spawn(connections::keep(node, provider, stop.clone()));
+    runtime.spawn(stop.clone().run_until_cancelled_owned(connections::keep(node, provider)));
     if let Some(chain) = options.chain_access.clone() {
         let context = Arc::clone(&inner);
         let note = move |rate| context.fee_rate.set(rate, context.now());
-        runtime.spawn(fee_rate::follow(Arc::clone(&chain), stop.clone(), note));
-        runtime.spawn(funding::publish(Arc::clone(&inner), chain, stop.clone()));
+        runtime.spawn(stop.clone().run_until_cancelled_owned(fee_rate::follow(Arc::clone(&chain), note)));
+        runtime.spawn(stop.clone().run_until_cancelled_owned(funding::publish(Arc::clone(&inner), chain)));
     }
-    runtime.spawn(overview::watch(Arc::clone(&inner), stop.clone()));
+    runtime.spawn(stop.clone().run_until_cancelled_owned(overview::watch(Arc::clone(&inner))));
     runtime.spawn(payment_cleanup::run(Arc::clone(&inner), stop.clone()));
     events::run(inner, notifications, stop).await;
 }

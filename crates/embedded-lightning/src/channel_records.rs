@@ -10,23 +10,15 @@ use usher_protocol::message::PaymentHash;
 
 use crate::store::{MONITORS, Store};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Closure {
-    /// With the peer's agreement.
-    Cooperative,
-    /// By one side alone (force-closed).
-    Forced,
-    /// By the library, because the process was killed between two writes.
-    AfterKill,
-}
-
-impl Closure {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Cooperative => "cooperative",
-            Self::Forced => "forced",
-            Self::AfterKill => "after_kill",
-        }
+usher_protocol::words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Closure {
+        /// With the peer's agreement.
+        Cooperative = "cooperative",
+        /// By one side alone (force-closed).
+        Forced = "forced",
+        /// By the library, because the process was killed between two writes.
+        AfterKill = "after_kill",
     }
 }
 

@@ -6,7 +6,6 @@ use std::time::Duration;
 use ldk_node::Node;
 use ldk_node::bitcoin::secp256k1::PublicKey;
 use ldk_node::lightning::ln::msgs::SocketAddress;
-use tokio_util::sync::CancellationToken;
 
 use crate::options::LiquidityProvider;
 
@@ -16,8 +15,8 @@ const MIN_PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause while a peer is unreachable.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
-/// Connects to the provider and the peers of channels whenever they are disconnected, until `stop`.
-pub(crate) async fn keep(node: Arc<Node>, provider: Option<LiquidityProvider>, stop: CancellationToken) {
+/// Connects to the provider and the peers of channels whenever they are disconnected.
+pub(crate) async fn keep(node: Arc<Node>, provider: Option<LiquidityProvider>) {
     let mut pause = MIN_PAUSE;
     loop {
         let (connecting, provider) = (Arc::clone(&node), provider.clone());
@@ -28,10 +27,7 @@ pub(crate) async fn keep(node: Arc<Node>, provider: Option<LiquidityProvider>, s
             // The library panicked; there is nothing to connect.
             Err(_) => return,
         };
-        tokio::select! {
-            () = stop.cancelled() => return,
-            () = tokio::time::sleep(pause) => {}
-        }
+        tokio::time::sleep(pause).await;
     }
 }
 

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio_util::sync::CancellationToken;
 
 use crate::options::ChainAccess;
 
@@ -44,14 +43,10 @@ impl FeeRateEstimate {
     }
 }
 
-/// Queries the chain source repeatedly, until `stop`; `note` takes the rate.
-pub(crate) async fn follow(chain: Arc<dyn ChainAccess>, stop: CancellationToken, note: impl Fn(u64)) {
+/// Queries the chain source repeatedly; `note` takes the rate.
+pub(crate) async fn follow(chain: Arc<dyn ChainAccess>, note: impl Fn(u64)) {
     loop {
-        let asked = tokio::select! {
-            () = stop.cancelled() => return,
-            asked = chain.fee_rate() => asked,
-        };
-        let pause = match asked {
+        let pause = match chain.fee_rate().await {
             Ok(rate) => {
                 // Rounded up; finite and positive.
                 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
@@ -64,9 +59,6 @@ pub(crate) async fn follow(chain: Arc<dyn ChainAccess>, stop: CancellationToken,
                 RETRY
             }
         };
-        tokio::select! {
-            () = stop.cancelled() => return,
-            () = tokio::time::sleep(pause) => {}
-        }
+        tokio::time::sleep(pause).await;
     }
 }

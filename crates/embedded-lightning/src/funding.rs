@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use ldk_node::bitcoin::consensus::encode::{deserialize_partial, serialize};
 use ldk_node::bitcoin::{OutPoint, Transaction, Txid};
-use tokio_util::sync::CancellationToken;
 
 use crate::node_context::NodeContext;
 use crate::options::ChainAccess;
@@ -21,13 +20,12 @@ const INTERVAL: Duration = Duration::from_secs(30);
 /// (BIP 144).
 const START: [u8; 5] = [0, 0, 0, 0, 1];
 
-/// Publishes unconfirmed transactions, at once and then periodically, until `stop`.
-pub(crate) async fn publish(inner: Arc<NodeContext>, chain: Arc<dyn ChainAccess>, stop: CancellationToken) {
+/// Publishes unconfirmed transactions, at once and then periodically.
+pub(crate) async fn publish(inner: Arc<NodeContext>, chain: Arc<dyn ChainAccess>) {
     let mut due = tokio::time::interval(INTERVAL);
     let mut refusals: HashMap<Txid, String> = HashMap::new();
     loop {
         tokio::select! {
-            () = stop.cancelled() => return,
             _ = due.tick() => {}
             () = inner.to_publish.notified() => {}
         }
@@ -41,11 +39,7 @@ pub(crate) async fn publish(inner: Arc<NodeContext>, chain: Arc<dyn ChainAccess>
         });
         refusals.retain(|id, _| found.iter().any(|(known, _)| known == id));
         for (id, bytes) in found {
-            let published = tokio::select! {
-                () = stop.cancelled() => return,
-                published = chain.publish(&bytes) => published,
-            };
-            match published {
+            match chain.publish(&bytes).await {
                 Ok(()) => _ = refusals.remove(&id),
                 Err(problem) if refusals.get(&id) == Some(&problem) => {}
                 Err(problem) => {

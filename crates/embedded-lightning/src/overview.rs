@@ -7,7 +7,6 @@ use std::time::Duration;
 use ldk_node::lightning::chain::channelmonitor::BalanceSource;
 use ldk_node::lightning::ln::channelmanager::PaymentId;
 use ldk_node::{LightningBalance, PendingSweepBalance};
-use tokio_util::sync::CancellationToken;
 use usher_engine::ports::{NodeChannels, NodeOnChain, NodePending, NodeState, NodeWarning};
 
 use crate::liquidity::sendable;
@@ -217,14 +216,11 @@ fn warnings(state: &NodeState, situation: &Situation) -> Vec<NodeWarning> {
     warnings
 }
 
-/// Logs each warning when it starts to apply, until `stop`.
-pub(crate) async fn watch(inner: Arc<NodeContext>, stop: CancellationToken) {
+/// Logs each warning when it starts to apply.
+pub(crate) async fn watch(inner: Arc<NodeContext>) {
     let mut said: HashSet<&'static str> = HashSet::new();
     loop {
-        tokio::select! {
-            () = stop.cancelled() => return,
-            () = tokio::time::sleep(POLL_INTERVAL) => {}
-        }
+        tokio::time::sleep(POLL_INTERVAL).await;
         if inner.is_broken() {
             tracing::error!("the Lightning node broke and is off until the next start: restart the service");
             return;

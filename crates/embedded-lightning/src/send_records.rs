@@ -21,23 +21,15 @@ pub(crate) struct Send {
     pub(crate) state: SendState,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SendState {
-    /// It has fewer than six confirmations.
-    Publishing,
-    /// It has six.
-    Confirmed,
-    /// Another transaction that spends its coins has six.
-    Replaced,
-}
-
-impl SendState {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Publishing => "publishing",
-            Self::Confirmed => "confirmed",
-            Self::Replaced => "replaced",
-        }
+usher_protocol::words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum SendState {
+        /// It has fewer than six confirmations.
+        Publishing = "publishing",
+        /// It has six.
+        Confirmed = "confirmed",
+        /// Another transaction that spends its coins has six.
+        Replaced = "replaced",
     }
 }
 
@@ -76,11 +68,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Send> {
     let raw: Vec<u8> = row.get(0)?;
     let transaction = deserialize(&raw)
         .map_err(|error| rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Blob, Box::new(error)))?;
-    let state = match row.get::<_, String>(3)?.as_str() {
-        "confirmed" => SendState::Confirmed,
-        "replaced" => SendState::Replaced,
-        _ => SendState::Publishing,
-    };
+    let state = SendState::parse(&row.get::<_, String>(3)?).unwrap_or(SendState::Publishing);
     Ok(Send { transaction, amount: row.get(1)?, fee: row.get(2)?, state })
 }
 

@@ -134,12 +134,18 @@ impl NwcBackend {
             tasks.spawn(relay_task::run(Arc::clone(&shared), index, address, outgoing));
             queues.push(queue);
         }
+        let stop = shared.stop.clone();
         let client = Arc::new(Client::new(shared, cipher, queues));
         let (reader, watcher, reporter) = (Arc::clone(&client), Arc::clone(&client), Arc::clone(&client));
         let reports = notifications.clone();
-        tasks.spawn(async move { reader.read_events(to_read, notifications).await });
-        tasks.spawn(async move { watcher.watch_connections().await });
-        tasks.spawn(async move { reporter.report_reconnections(reports).await });
+        let running = async move {
+            tokio::join!(
+                reader.read_events(to_read, notifications),
+                watcher.watch_connections(),
+                reporter.report_reconnections(reports),
+            )
+        };
+        tasks.spawn(stop.run_until_cancelled_owned(running));
         let (hash_form, tasks) = (AtomicUsize::new(0), tasks.clone());
         Ok((Arc::new(Self { client, clock, patience, grace, lookup_reliability, hash_form, tasks }), to_engine))
     }

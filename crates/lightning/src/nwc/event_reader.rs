@@ -22,7 +22,7 @@ const SEEN: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2047);
 const REPORTED: usize = 256;
 
 impl Client {
-    /// Reads events from the relays until everything stops.
+    /// Reads events from the relays.
     pub(crate) async fn read_events(
         &self,
         mut received: mpsc::Receiver<ReceivedEvent>,
@@ -32,12 +32,7 @@ impl Client {
         let mut reported = VecDeque::with_capacity(REPORTED);
         // Whether the backend encrypts notifications with NIP-44; the copies in NIP-04 are then ignored.
         let mut uses_nip44 = false;
-        loop {
-            let event = tokio::select! {
-                event = received.recv() => event,
-                () = self.shared.stop.cancelled() => return,
-            };
-            let Some(ReceivedEvent { relay, event }) = event else { return };
+        while let Some(ReceivedEvent { relay, event }) = received.recv().await {
             let wanted = match event.kind.as_u16() {
                 nwc::RESPONSE => replies_to(&event).is_some_and(|request| self.is_wanted(&request)),
                 nwc::NOTIFICATION_NIP04 if uses_nip44 => false,
@@ -73,9 +68,8 @@ impl Client {
             reported.truncate(REPORTED - 1);
             reported.push_front(notification.clone());
             // A full channel holds up the relays.
-            tokio::select! {
-                sent = notifications.send(notification) => if sent.is_err() { return },
-                () = self.shared.stop.cancelled() => return,
+            if notifications.send(notification).await.is_err() {
+                return;
             }
         }
     }
@@ -148,44 +142,29 @@ impl Client {
         }
     }
 
-    /// Records each new connection, until everything stops.
+    /// Records each new connection.
     pub(crate) async fn watch_connections(&self) {
         let mut up = self.shared.up.subscribe();
         let mut before = up.borrow_and_update().clone();
-        let watching = async {
-            while up.changed().await.is_ok() {
-                let now = up.borrow_and_update().clone();
-                if now.iter().zip(&before).any(|(now, before)| *now && !before) {
-                    self.liveness.connected();
-                }
-                before = now;
+        while up.changed().await.is_ok() {
+            let now = up.borrow_and_update().clone();
+            if now.iter().zip(&before).any(|(now, before)| *now && !before) {
+                self.liveness.connected();
             }
-        };
-        tokio::select! {
-            () = watching => {}
-            () = self.shared.stop.cancelled() => {}
+            before = now;
         }
     }
 
-    /// Reports when the backend is reachable again, until everything stops.
+    /// Reports when the backend is reachable again.
     pub(crate) async fn report_reconnections(&self, notifications: mpsc::Sender<LightningNotification>) {
         let mut up = self.shared.up.subscribe();
-        let watching = async {
-            let _ = up.wait_for(|up| up.contains(&true)).await;
-            loop {
-                if up.wait_for(|up| !up.contains(&true)).await.is_err() {
-                    return;
-                }
-                if up.wait_for(|up| up.contains(&true)).await.is_err()
-                    || notifications.send(LightningNotification::Reconnected).await.is_err()
-                {
-                    return;
-                }
+        let _ = up.wait_for(|up| up.contains(&true)).await;
+        while up.wait_for(|up| !up.contains(&true)).await.is_ok() {
+            if up.wait_for(|up| up.contains(&true)).await.is_err()
+                || notifications.send(LightningNotification::Reconnected).await.is_err()
+            {
+                return;
             }
-        };
-        tokio::select! {
-            () = watching => {}
-            () = self.shared.stop.cancelled() => {}
         }
     }
 }

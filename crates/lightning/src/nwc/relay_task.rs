@@ -79,12 +79,9 @@ async fn connect_once(
     outgoing: &mut mpsc::Receiver<Arc<OutgoingRequest>>,
 ) -> (EndReason, Option<Quality>) {
     let options = DialOptions {
-        source: AddressSource::Operator,
-        timing: &shared.timing,
-        tls: None,
-        max_message_bytes: MAX_MESSAGE_BYTES,
         dialer: shared.dialer.as_deref(),
         gate: shared.gate.as_ref(),
+        ..DialOptions::new(AddressSource::Operator, &shared.timing, MAX_MESSAGE_BYTES)
     };
     match dial(url, &options, |_| true).await {
         Ok(connection) => RequestSession::new(shared, relay, url, connection).run(outgoing).await,
