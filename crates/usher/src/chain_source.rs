@@ -42,9 +42,6 @@ enum Kind {
 
 impl ChainSource {
     /// The configured chain source.
-    ///
-    /// # Errors
-    /// If there is none.
     pub(crate) fn of(config: &Config) -> Result<Self, String> {
         let client = Client::builder().timeout(TIMEOUT).build().map_err(|error| error.to_string())?;
         let secret = |secret: &crate::config::setting::Secret| secret.secret().clone();

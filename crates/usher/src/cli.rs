@@ -179,30 +179,16 @@ pub struct InitCommand {
 // The webhook's address may contain a secret.
 usher_protocol::debug_shows!(InitCommand {});
 
-/// The Lightning backends that `usher init` sets up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum InitBackend {
-    /// No Lightning backend: logins and tickets only.
-    None,
-    /// A wallet that supports Nostr Wallet Connect.
-    Nwc,
-    /// A Lightning node inside this program.
-    Embedded,
-}
-
-impl InitBackend {
-    /// The value of `wallet.ln_backend`.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Nwc => "nwc",
-            Self::Embedded => "embedded",
-        }
-    }
-
-    /// The backend with this value of `wallet.ln_backend`.
-    pub fn of(word: &str) -> Option<Self> {
-        [Self::None, Self::Nwc, Self::Embedded].into_iter().find(|backend| backend.word() == word)
+usher_protocol::words! {
+    /// The Lightning backends that `usher init` sets up.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+    pub enum InitBackend {
+        /// No Lightning backend: logins and tickets only.
+        None = "none",
+        /// A wallet that supports Nostr Wallet Connect.
+        Nwc = "nwc",
+        /// A Lightning node inside this program.
+        Embedded = "embedded",
     }
 }
 

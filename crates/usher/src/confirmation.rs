@@ -6,9 +6,6 @@ use crate::failure::Failure;
 use crate::output::tell;
 
 /// Asks for confirmation on a terminal, unless `yes`.
-///
-/// # Errors
-/// If the answer is no, or there is no terminal.
 pub(crate) fn confirm(yes: bool) -> Result<(), Failure> {
     if yes {
         return Ok(());

@@ -17,7 +17,7 @@ use usher_store::{
 use crate::config::Config;
 use crate::failure::{Failure, chain};
 use crate::process::ThisProcess;
-use crate::unfinished_restore;
+use crate::unusable_data;
 
 /// Opens the SQLite file exclusively. Called before anything else is written into the data directory, which another
 /// process may be using.
@@ -25,7 +25,7 @@ use crate::unfinished_restore;
 /// # Errors
 /// If another process uses it, or it cannot be used.
 pub fn open_sqlite(config: &Config, data_dir: &Path) -> Result<Arc<SqliteStore>, Failure> {
-    unfinished_restore::refuse(data_dir)?;
+    unusable_data::refuse_unfinished_restore(data_dir)?;
     let path = data_dir.join(config.database.path.as_str());
     match SqliteStore::open(&path, SqliteOptions::default()) {
         Ok(store) => Ok(Arc::new(store)),

@@ -6,9 +6,6 @@ use crate::config::Config;
 use crate::failure::Failure;
 
 /// The service's identity on Nostr.
-///
-/// # Errors
-/// If the configured key cannot be used.
 pub(crate) fn identity(config: &Config) -> Result<Identity, Failure> {
     let nostr = &config.nostr;
     let keys = nostr.private_key.keys().ok_or_else(|| Failure::said("nostr.private_key cannot be used"))?;

@@ -23,9 +23,6 @@ pub(crate) fn record(data_dir: &Path) {
 }
 
 /// When the last backup was made; `None` if `usher backup` has made none.
-///
-/// # Errors
-/// The data directory cannot be read.
 pub(crate) async fn made_at(data_dir: PathBuf) -> io::Result<Option<UnixMillis>> {
     let path = data_dir.join(LAST_BACKUP);
     let modified = tokio::task::spawn_blocking(move || metadata(path).and_then(|file| file.modified())).await;

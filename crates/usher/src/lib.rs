@@ -14,7 +14,6 @@ mod last_backup;
 mod lightning_backend;
 pub mod local_instance;
 pub mod logging;
-mod moved_clock;
 mod notices;
 pub mod notify;
 mod openid;
@@ -29,7 +28,7 @@ pub mod signals;
 pub mod standby;
 mod task_group;
 mod ticket_wallet;
-mod unfinished_restore;
+mod unusable_data;
 pub mod version;
 
 use std::process::ExitCode;

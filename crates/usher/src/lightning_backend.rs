@@ -35,9 +35,6 @@ impl EmbeddedNode {
 }
 
 /// Starts the configured backend, without waiting for a wallet or the chain.
-///
-/// # Errors
-/// If its configuration, or the data of the embedded node, cannot be used.
 pub(crate) async fn start(
     config: &Config,
     data_dir: &Path,

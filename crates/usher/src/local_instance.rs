@@ -5,7 +5,7 @@
 
 use std::fmt;
 use std::io::Write as _;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -23,8 +23,8 @@ use url::{Position, Url};
 use usher_api::{InstanceKey, USHER_CHALLENGE, USHER_PROOF};
 use usher_engine::ports::{OsRandomness, Randomness as _};
 
-use crate::config::Config;
 use crate::config::text_file::read_file;
+use crate::config::{Config, from_this_machine};
 use crate::failure::Failure;
 use crate::identity::identity;
 use crate::service_options::instance_key;
@@ -272,14 +272,4 @@ pub fn challenge() -> String {
 /// The address in this folder's file, of a running or an ended service.
 pub fn written(data_dir: &Path) -> Option<SocketAddr> {
     read_file(&data_dir.join(FILE)).ok()?.trim().parse().ok().map(from_this_machine)
-}
-
-/// The address by which this machine reaches a listener.
-fn from_this_machine(address: SocketAddr) -> SocketAddr {
-    let ip = match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
-        ip => ip,
-    };
-    SocketAddr::new(ip, address.port())
 }

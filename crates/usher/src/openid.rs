@@ -11,7 +11,8 @@ use usher_openid_provider::{
     AddressPseudonymKey, BeginLogin, LoginError, LoginOutcome, LoginStarted, Logins, OpenIdOptions, TokenKey,
 };
 use usher_page_layout::Site;
-use usher_pages::{cookie, login_cookie_name, login_cookies};
+use usher_page_layout::cookie;
+use usher_pages::{login_cookie_name, login_cookies};
 
 use crate::config::Config;
 
@@ -77,7 +78,7 @@ impl Logins for EngineLogins {
         let Some(browser) = cookie(headers, &login_cookie_name(&self.pages_url, login)) else {
             return Ok(LoginOutcome::OtherBrowser);
         };
-        let state = self.engine.logins().state(login, &browser).await;
+        let state = self.engine.logins().state(login, browser).await;
         Ok(match state.map_err(|error| LoginError::Store(error.into()))? {
             None => LoginOutcome::OtherBrowser,
             // Never `Proven`, because it has no code.

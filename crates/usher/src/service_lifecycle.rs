@@ -43,7 +43,7 @@ use crate::service_mode::WebhookInRealTime;
 pub use crate::service_mode::{MakeRoutes, Mode, TestMode, TestRoutes};
 use crate::service_options::{
     console_options, derived_key, engine_options, limits, pages, pages_url, previous_token, rate_options,
-    serve_options, service_name, site, tokens, webhook_secrets,
+    serve_options, service_name, site, tls, tokens, webhook_secrets,
 };
 use crate::service_status::Parts;
 use crate::task_group::TaskGroup;
@@ -414,17 +414,12 @@ fn remote_signer(
 
 /// The client that gets invoices from payers' Lightning addresses. Does not connect.
 fn payees(config: &Config) -> Result<Arc<dyn Payees>, Failure> {
-    let tls = usher_http_client::tls_config(Vec::new()).map_err(|_| Failure::said("TLS cannot be set up"))?;
-    Ok(Arc::new(LnurlPayees::new(PayeeOptions { tls, allow_private: config.nostr.allow_private_relays })))
+    Ok(Arc::new(LnurlPayees::new(PayeeOptions { tls: tls()?, allow_private: config.nostr.allow_private_relays })))
 }
 
 /// The configured age verifier, if not staff. Does not connect.
-///
-/// # Errors
-/// If the configuration of the provider is invalid.
 pub(crate) fn age_verifier(config: &Config, clock: &Arc<dyn Clock>) -> Result<Option<Arc<dyn AgeVerifier>>, Failure> {
     let unusable = |key: &str| Failure::said(format!("{key} cannot be used"));
-    let tls = || usher_http_client::tls_config(Vec::new()).map_err(|_| Failure::said("TLS cannot be set up"));
     Ok(match config.verification.provider {
         VerificationProvider::Manual => None,
         VerificationProvider::Oidc => {

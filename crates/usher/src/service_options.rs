@@ -1,10 +1,11 @@
 //! The options of the service's parts, from the configuration.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustls::ClientConfig;
 use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
@@ -22,9 +23,9 @@ use usher_protocol::mint_url;
 use usher_rates::RateOptions;
 use usher_relays::Identity;
 
-use crate::config::Config;
 use crate::config::passkey_checks::passkey_host;
 use crate::config::setting::BoundedInteger;
+use crate::config::{Config, from_this_machine};
 use crate::failure::Failure;
 use crate::process::stepping_down;
 use crate::service_mode::Mode;
@@ -128,20 +129,15 @@ pub(crate) fn verification(config: &Config) -> VerificationRules {
 /// The URL of the pages, without a trailing slash.
 pub(crate) fn pages_url(config: &Config, listens_on: SocketAddr) -> String {
     let public = config.pages.public_url.as_ref().map(|url| url.url().as_str().trim_end_matches('/').to_owned());
-    public.unwrap_or_else(|| {
-        let ip = match listens_on.ip() {
-            IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
-            IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
-            ip => ip,
-        };
-        format!("http://{}", SocketAddr::new(ip, listens_on.port()))
-    })
+    public.unwrap_or_else(|| format!("http://{}", from_this_machine(listens_on)))
+}
+
+/// The web's certificate authorities.
+pub(crate) fn tls() -> Result<ClientConfig, Failure> {
+    usher_http_client::tls_config(Vec::new()).map_err(|_| Failure::said("TLS cannot be set up"))
 }
 
 /// The options of exchange rates, if configured.
-///
-/// # Errors
-/// If TLS cannot be set up.
 pub(crate) fn rate_options(config: &Config) -> Result<Option<RateOptions>, Failure> {
     let Some(sources) = &config.rates.sources else { return Ok(None) };
     Ok(Some(RateOptions {
@@ -149,7 +145,7 @@ pub(crate) fn rate_options(config: &Config) -> Result<Option<RateOptions>, Failu
         currencies: config.rates.currencies.codes().to_vec(),
         refresh: Duration::from_secs(config.rates.refresh_seconds.get()),
         timeout: RATE_TIMEOUT,
-        tls: usher_http_client::tls_config(Vec::new()).map_err(|_| Failure::said("TLS cannot be set up"))?,
+        tls: tls()?,
     }))
 }
 
@@ -161,15 +157,9 @@ pub(crate) fn site(
     directory: Arc<dyn Directory>,
     tasks: TaskTracker,
 ) -> Result<Site, Failure> {
-    let client = Client::new(ClientOptions {
-        tls: usher_http_client::tls_config(Vec::new()).map_err(|_| Failure::said("TLS cannot be set up"))?,
-        // The profile can be changed over the API, by clients that must not access this machine's network.
-        source: if config.nostr.allow_private_relays { AddressSource::Operator } else { AddressSource::User },
-        https_only: false,
-        timeout: PICTURE_TIMEOUT,
-        connect_timeout: PICTURE_TIMEOUT,
-        pool: None,
-    });
+    // The profile can be changed over the API, by clients that must not access this machine's network.
+    let source = if config.nostr.allow_private_relays { AddressSource::Operator } else { AddressSource::User };
+    let client = Client::new(ClientOptions::new(tls()?, source, PICTURE_TIMEOUT));
     let address = Arc::new(move || directory.own_profile()?.picture);
     let picture = Some(PictureSource::new(address, mode.picture().and_then(Picture::of), client, tasks));
     Ok(Site::new(SiteOptions { picture, is_test_mode: mode.is_test(), ..site_options(config, url) }))

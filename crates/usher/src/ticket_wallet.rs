@@ -15,9 +15,6 @@ use crate::failure::Failure;
 const WAIT: Duration = Duration::from_secs(20);
 
 /// The ticket wallet with these records, not yet started.
-///
-/// # Errors
-/// If the service's key cannot be used.
 pub(crate) fn open(
     config: &Config,
     keys: &Keys,

@@ -18,11 +18,7 @@ use crate::identity::identity;
 use crate::output::{tell, write};
 use crate::service_options::audit_key;
 
-/// Runs it.
-///
-/// # Errors
-/// When the configuration has errors, the service or the database cannot be reached, or an entry is wrong.
-pub fn run(command: &AuditCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
+pub(crate) fn run(command: &AuditCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let (loaded, source) = load_in_time(source(data_dir)?)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match command {

@@ -8,11 +8,7 @@ use crate::config::{reference, report};
 use crate::failure::Failure;
 use crate::output::{tell, write};
 
-/// Runs it.
-///
-/// # Errors
-/// [`Failure::Configuration`] when the configuration has errors.
-pub fn run(command: &ConfigCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
+pub(crate) fn run(command: &ConfigCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     match command {
         ConfigCommand::Default => write(&reference::text())?,
         ConfigCommand::Check => {

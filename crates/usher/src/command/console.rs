@@ -5,21 +5,13 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::environment::{load_in_time, source};
-use super::service_client::ServiceClient;
+use super::service_client;
 use crate::cli::ConsoleCommand;
 use crate::failure::Failure;
-use crate::output::{tell, write};
+use crate::output::tell;
 
-/// Runs it.
-///
-/// # Errors
-/// When the configuration has errors, or the service does not run or refuses.
-pub fn run(command: &ConsoleCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
-    let (loaded, source) = load_in_time(source(data_dir)?)?;
-    let service = ServiceClient::new(&loaded, &source.data_dir)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let text: Result<String, Failure> = runtime.block_on(async {
+pub(crate) fn run(command: &ConsoleCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
+    service_client::print(data_dir, async |service| {
         match command {
             ConsoleCommand::Invite { name, role } => {
                 let body = json!({ "name": name, "role": role });
@@ -39,8 +31,7 @@ pub fn run(command: &ConsoleCommand, data_dir: Option<PathBuf>) -> Result<(), Fa
                 Ok(String::new())
             }
         }
-    });
-    Ok(write(&text?)?)
+    })
 }
 
 fn listed(response: &Value) -> String {

@@ -6,36 +6,25 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::environment::{load_in_time, source};
-use super::service_client::ServiceClient;
+use super::service_client::{self, ServiceClient};
 use crate::cli::{KeysCommand, NewKey};
 use crate::failure::Failure;
-use crate::output::{tell, write};
+use crate::output::tell;
 
-/// Runs it.
-///
-/// # Errors
-/// When the configuration has errors, or the service does not run or refuses.
-pub fn run(command: &KeysCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
-    let (loaded, source) = load_in_time(source(data_dir)?)?;
-    let service = ServiceClient::new(&loaded, &source.data_dir)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let text = runtime.block_on(async {
-        match command {
-            KeysCommand::Create(new) => secret(&service, "/keys", &request(new)).await,
-            KeysCommand::List => Ok(listed(&service.get("/keys").await?)),
-            KeysCommand::Rotate { id, overlap_seconds } => {
-                let path = format!("/keys/{id}/rotate");
-                secret(&service, &path, &json!({ "overlap_seconds": overlap_seconds })).await
-            }
-            KeysCommand::Revoke { id } => {
-                service.delete(&format!("/keys/{id}"), &json!({})).await?;
-                tell(&format!("usher: revoked {id}"));
-                Ok(String::new())
-            }
+pub(crate) fn run(command: &KeysCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
+    service_client::print(data_dir, async |service| match command {
+        KeysCommand::Create(new) => secret(service, "/keys", &request(new)).await,
+        KeysCommand::List => Ok(listed(&service.get("/keys").await?)),
+        KeysCommand::Rotate { id, overlap_seconds } => {
+            let path = format!("/keys/{id}/rotate");
+            secret(service, &path, &json!({ "overlap_seconds": overlap_seconds })).await
         }
-    });
-    Ok(write(&text?)?)
+        KeysCommand::Revoke { id } => {
+            service.delete(&format!("/keys/{id}"), &json!({})).await?;
+            tell(&format!("usher: revoked {id}"));
+            Ok(String::new())
+        }
+    })
 }
 
 fn request(new: &NewKey) -> Value {

@@ -11,11 +11,7 @@ use crate::logging::{self, Output};
 use crate::notices;
 use crate::output::write;
 
-/// Runs it.
-///
-/// # Errors
-/// When the configuration has errors or no targets, or a target did not accept the message.
-pub fn run(NoticesCommand::Test: &NoticesCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
+pub(crate) fn run(NoticesCommand::Test: &NoticesCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let (loaded, _) = load_in_time(source(data_dir)?)?;
     let config = config_of(&loaded)?;
     logging::start(LogFormat::Text, Output::Stderr, "off", None)?;

@@ -7,32 +7,21 @@ use serde_json::{Value, json};
 use usher_protocol::keys::parse_public_key;
 use uuid::Uuid;
 
-use super::environment::{load_in_time, source};
-use super::service_client::ServiceClient;
+use super::service_client::{self, ServiceClient};
 use crate::cli::OidcCommand;
 use crate::failure::Failure;
-use crate::output::{tell, write};
+use crate::output::tell;
 
-/// Runs it.
-///
-/// # Errors
-/// When the configuration has errors, or the service does not run or refuses.
-pub fn run(command: &OidcCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
-    let (loaded, source) = load_in_time(source(data_dir)?)?;
-    let service = ServiceClient::new(&loaded, &source.data_dir)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let text = runtime.block_on(async {
-        match command {
-            OidcCommand::Consents => consents(&service).await,
-            OidcCommand::Revoke { client, user } => revoke(&service, client, user).await,
-            OidcCommand::Keys => Ok(keys(&service.get("/oidc/keys").await?)),
-            OidcCommand::RotateKeys => {
-                Ok(keys(&service.post("/oidc/keys", &json!({}), Some(&Uuid::now_v7().to_string())).await?))
-            }
-            OidcCommand::RevokeKey { key } => revoke_key(&service, key).await,
+pub(crate) fn run(command: &OidcCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
+    service_client::print(data_dir, async |service| match command {
+        OidcCommand::Consents => consents(service).await,
+        OidcCommand::Revoke { client, user } => revoke(service, client, user).await,
+        OidcCommand::Keys => Ok(keys(&service.get("/oidc/keys").await?)),
+        OidcCommand::RotateKeys => {
+            Ok(keys(&service.post("/oidc/keys", &json!({}), Some(&Uuid::now_v7().to_string())).await?))
         }
-    });
-    Ok(write(&text?)?)
+        OidcCommand::RevokeKey { key } => revoke_key(service, key).await,
+    })
 }
 
 /// Client, user's key and scopes, one per line.

@@ -34,11 +34,7 @@ const COLUMNS: [&str; 18] = [
     "overpaid_millisats",
 ];
 
-/// Runs it.
-///
-/// # Errors
-/// When the configuration has errors, or the service does not run or refuses.
-pub fn run(command: &PaymentsCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
+pub(crate) fn run(command: &PaymentsCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let PaymentsCommand::Export { from, to, status, csv: _ } = command;
     let (loaded, source) = load_in_time(source(data_dir)?)?;
     let service = ServiceClient::new(&loaded, &source.data_dir)?;

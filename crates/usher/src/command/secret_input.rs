@@ -12,9 +12,6 @@ use crate::failure::Failure;
 pub(super) const STANDARD: &str = "-";
 
 /// The passphrase from a file or standard input, without trailing line breaks.
-///
-/// # Errors
-/// If it cannot be read, or is empty.
 pub(super) fn passphrase(path: &Path) -> Result<SecretString, Failure> {
     let failed = |error| Failure::said(format!("cannot read the passphrase from {}: {error}", path.display()));
     let text = if path.as_os_str() == STANDARD {

@@ -26,7 +26,7 @@ use crate::service_lifecycle::{Listeners, Mode, Service, make_data_dir};
 use crate::service_options::{forwarding_key, pages_url, serve_options, standby_site, tokens};
 use crate::signals::{Hangups, Signals};
 use crate::standby::{BecameActive, Forwarding, stand_by};
-use crate::{moved_clock, notify, process, unfinished_restore, version};
+use crate::{notify, process, unusable_data, version};
 
 /// Time limit of a stop. Container runtimes kill after ten seconds by default; acknowledged work is on disk in any
 /// case.
@@ -46,8 +46,8 @@ const START_OVER_PAUSE: Duration = Duration::from_secs(1);
 pub fn run(data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let source = source(data_dir.clone())?;
     // The configuration may not be restored yet.
-    unfinished_restore::refuse(&source.data_dir)?;
-    moved_clock::refuse(&source.data_dir)?;
+    unusable_data::refuse_unfinished_restore(&source.data_dir)?;
+    unusable_data::refuse_moved_clock(&source.data_dir)?;
     let (mut loaded, source) = load_in_time(source)?;
     let Some(config) = loaded.config.take() else {
         let mut lines = report::problems(&loaded);

@@ -1,6 +1,6 @@
 //! Requests of subcommands to the running service of this configuration.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use http::Method;
@@ -9,10 +9,11 @@ use http::request::Builder;
 use secrecy::SecretString;
 use serde_json::Value;
 
-use super::environment::config_of;
+use super::environment::{config_of, load_in_time, source};
 use crate::config::Loaded;
 use crate::failure::Failure;
 use crate::local_instance::{LocalInstance, Unreached, request};
+use crate::output::write;
 
 /// Time limit of a request: the service responds within 30 s.
 const TIMEOUT: Duration = Duration::from_secs(35);
@@ -23,6 +24,17 @@ const ATTEMPTS: u32 = 3;
 /// Longest part shown of a response that is not the service's, in characters.
 const SHOWN: usize = 200;
 
+/// Prints what `work` gets from the running service of the data directory.
+pub(super) fn print(
+    data_dir: Option<PathBuf>,
+    work: impl AsyncFnOnce(&ServiceClient) -> Result<String, Failure>,
+) -> Result<(), Failure> {
+    let (loaded, source) = load_in_time(source(data_dir)?)?;
+    let service = ServiceClient::new(&loaded, &source.data_dir)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    Ok(write(&runtime.block_on(work(&service))?)?)
+}
+
 pub(super) struct ServiceClient {
     instance: LocalInstance,
     token: SecretString,
@@ -30,9 +42,6 @@ pub(super) struct ServiceClient {
 
 impl ServiceClient {
     /// The service of this configuration and data directory. Does not connect.
-    ///
-    /// # Errors
-    /// When the configuration has errors.
     pub(super) fn new(loaded: &Loaded, data_dir: &Path) -> Result<Self, Failure> {
         let config = config_of(loaded)?;
         let instance = LocalInstance::of(config, data_dir)?;
@@ -40,18 +49,12 @@ impl ServiceClient {
     }
 
     /// `GET`
-    ///
-    /// # Errors
-    /// If there is no response, or it is an error.
     pub(super) async fn get(&self, path: &str) -> Result<Value, Failure> {
         let request = self.request(Method::GET, path)?;
         self.read(request, None).await.map_err(Lost::into_failure)
     }
 
     /// `POST`. With `key`, the request is repeated if its response is lost; the service executes it once.
-    ///
-    /// # Errors
-    /// If there is no response, or it is an error.
     pub(super) async fn post(&self, path: &str, body: &Value, key: Option<&str>) -> Result<Value, Failure> {
         let mut attempt = 1;
         loop {
@@ -70,9 +73,6 @@ impl ServiceClient {
     }
 
     /// `DELETE`
-    ///
-    /// # Errors
-    /// If there is no response, or it is an error.
     pub(super) async fn delete(&self, path: &str, body: &Value) -> Result<Value, Failure> {
         let request = self.request(Method::DELETE, path)?;
         self.read(request, Some(body)).await.map_err(Lost::into_failure)

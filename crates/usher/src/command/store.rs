@@ -30,11 +30,7 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 /// How much longer than its duration the end of a lease is waited for.
 const LEASE_SLACK: Duration = Duration::from_secs(1);
 
-/// Runs it.
-///
-/// # Errors
-/// If the configuration has errors, one of the databases is in use, damaged or not empty, or the copy differs.
-pub fn run(command: &StoreCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
+pub(crate) fn run(command: &StoreCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let (loaded, source) = load_in_time(source(data_dir)?)?;
     let config = config_of(&loaded)?;
     logging::start(LogFormat::Text, Output::Stderr, "warn", None)?;

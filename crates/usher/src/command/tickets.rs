@@ -24,11 +24,7 @@ use crate::ticket_wallet;
 /// Longest file with the token of a mint, in bytes.
 const MAX_TOKEN_BYTES: usize = 4096;
 
-/// Runs it.
-///
-/// # Errors
-/// If the configuration has errors, another process uses the database, or the mint fails.
-pub fn run(command: &TicketsCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
+pub(crate) fn run(command: &TicketsCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let (loaded, source) = load_in_time(source(data_dir)?)?;
     let config = config_of(&loaded)?;
     logging::start(LogFormat::Text, Output::Stderr, "warn", None)?;

@@ -6,24 +6,15 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use usher_protocol::keys::parse_public_key;
 
-use super::environment::{load_in_time, source};
-use super::service_client::ServiceClient;
+use super::service_client::{self, ServiceClient};
 use crate::cli::UsersCommand;
 use crate::failure::Failure;
-use crate::output::{tell, write};
+use crate::output::tell;
 
-/// Runs it.
-///
-/// # Errors
-/// When the configuration has errors, or the service does not run or refuses.
-pub fn run(command: &UsersCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
+pub(crate) fn run(command: &UsersCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let UsersCommand::Erase { user } = command;
     let user = parse_public_key(user).map_err(|error| Failure::usage(format!("the user's key: {error}")))?;
-    let (loaded, source) = load_in_time(source(data_dir)?)?;
-    let service = ServiceClient::new(&loaded, &source.data_dir)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let text = runtime.block_on(erase(&service, &user.to_hex()))?;
-    Ok(write(&text)?)
+    service_client::print(data_dir, async |service| erase(service, &user.to_hex()).await)
 }
 
 /// Prints what was kept: reason, kind, stream and until when, one per line.

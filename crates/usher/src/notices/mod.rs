@@ -80,9 +80,6 @@ struct Receiver {
 
 impl Notices {
     /// The notices of this configuration; `None` if it has no targets.
-    ///
-    /// # Errors
-    /// If a target cannot be used, or the store fails.
     pub(crate) async fn load(
         config: &Config,
         parts: Arc<Parts>,
@@ -238,9 +235,6 @@ impl Receiver {
 }
 
 /// Sends a test message to each target: its name, and why it was not accepted.
-///
-/// # Errors
-/// If there are no targets, or one cannot be used.
 pub(crate) async fn test(
     config: &Config,
     relays: Vec<RelayAddress>,

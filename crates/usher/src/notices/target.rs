@@ -44,22 +44,13 @@ pub(super) enum Target {
 
 impl Target {
     /// Neither connects nor resolves a name.
-    ///
-    /// # Errors
-    /// If the address or its secret cannot be used.
     pub(super) fn new(address: &NoticeAddress, sender: Sender) -> Result<Self, Failure> {
         let unusable = |reason: String| Failure::said(format!("notices cannot be used: {address}: {reason}"));
         Ok(match address {
             NoticeAddress::Ntfy { url, token } => {
-                let client = Client::new(ClientOptions {
-                    tls: tls_config(Vec::new()).map_err(|_| unusable("TLS cannot be set up".to_owned()))?,
-                    // The operator chose it, and redirects are not followed.
-                    source: AddressSource::Operator,
-                    https_only: false,
-                    timeout: TIMEOUT,
-                    connect_timeout: TIMEOUT,
-                    pool: None,
-                });
+                let tls = tls_config(Vec::new()).map_err(|_| unusable("TLS cannot be set up".to_owned()))?;
+                // The operator chose it, and redirects are not followed.
+                let client = Client::new(ClientOptions::new(tls, AddressSource::Operator, TIMEOUT));
                 let uri = url.expose().parse().map_err(|_| unusable("it is no URL".to_owned()))?;
                 let bearer = |token: &str| {
                     let mut value = HeaderValue::from_str(&format!("Bearer {token}")).ok()?;

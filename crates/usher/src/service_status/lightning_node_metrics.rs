@@ -3,7 +3,7 @@
 use usher_api::{Family, Measure};
 use usher_engine::ports::NodeState;
 
-use super::measures::{gauge, number};
+use super::{gauge, number};
 
 pub(super) fn families(state: &NodeState) -> Vec<Family> {
     let single = |name, help, value| Family::single(name, help, number(value));

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use usher_backup::{Content, DatabaseKind, Description, Source as BackupFile};
 use usher_store::{DatabaseInspection, copy_database};
 
-use super::names::{CHANNELS, ENVIRONMENT, EXTRA};
+use super::{CHANNELS, ENVIRONMENT, EXTRA};
 use crate::command::lightning;
 use crate::command::service_client::ServiceClient;
 use crate::config::setting::LnBackend;
@@ -21,9 +21,6 @@ use crate::version;
 const RESERVE: u64 = 64 * 1024 * 1024;
 
 /// Collects all files. The copy of the database is made in `working`.
-///
-/// # Errors
-/// When there is no database, it is damaged, or a file cannot be read.
 pub(super) async fn collect(
     config: &Config,
     loaded: &Loaded,

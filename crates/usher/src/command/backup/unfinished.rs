@@ -16,9 +16,6 @@ pub(super) struct Writing {
 }
 
 /// Removes leftovers of interrupted backups in a folder, unless another backup is writing there.
-///
-/// # Errors
-/// When the folder cannot be read.
 pub(super) fn begin(folder: &Path) -> Result<Writing, Failure> {
     let failed = |error| Failure::said(format!("cannot read the folder {}: {error}", folder.display()));
     let locked = File::open(folder).map_err(failed)?;
@@ -46,9 +43,6 @@ pub(super) struct WorkingFolder {
 
 impl WorkingFolder {
     /// Creates it. Dropping this removes it.
-    ///
-    /// # Errors
-    /// If the data directory is missing or not writable.
     pub(super) fn make(data_dir: &Path) -> Result<Self, Failure> {
         let writing = begin(data_dir)?;
         let mut builder = tempfile::Builder::new();

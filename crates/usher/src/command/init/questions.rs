@@ -38,9 +38,6 @@ pub(super) struct Choices {
 
 impl Choices {
     /// The choices in the options.
-    ///
-    /// # Errors
-    /// If the file of a secret cannot be read.
     pub(super) fn of_options(options: &InitCommand) -> Result<Self, Failure> {
         let read = |path: &std::path::PathBuf| {
             let text = read_file(path).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
@@ -91,7 +88,7 @@ impl Choices {
             settings.extend(list.clone().map(|list| plain(key, toml::Value::from(list).to_string())));
         }
         if let Some(backend) = self.backend {
-            settings.push(plain("wallet.ln_backend", quoted(backend.word())));
+            settings.push(plain("wallet.ln_backend", quoted(backend.as_str())));
         }
         if self.backend == Some(InitBackend::Embedded) && self.lightning_api_key.is_none() {
             // Not a secret: an empty value.
@@ -111,9 +108,6 @@ impl Choices {
 }
 
 /// Asks for missing choices on a terminal.
-///
-/// # Errors
-/// If the input ends before the last answer.
 pub(super) fn complete(mut choices: Choices, non_interactive: bool) -> Result<Choices, Failure> {
     if non_interactive || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(choices);
@@ -130,7 +124,7 @@ pub(super) fn complete(mut choices: Choices, non_interactive: bool) -> Result<Ch
             let question = "Lightning backend: none, nwc (a wallet with Nostr Wallet Connect), or embedded (a node inside \
                             Usher) [none]: ";
             let answer = ask::<LnBackend>(question)?;
-            choices.backend = answer.and_then(|word| InitBackend::of(&word));
+            choices.backend = answer.and_then(|word| InitBackend::parse(&word));
         }
         if ask_of_backend(&mut choices)? {
             break;

@@ -176,9 +176,6 @@ pub(super) struct Writing {
 }
 
 /// Removes leftovers of interrupted runs of `usher init`, unless another one is writing.
-///
-/// # Errors
-/// When the folder cannot be read, or a file cannot be removed.
 pub(super) fn begin(folder: &Path) -> Result<Writing, Failure> {
     let failed = |path: &Path, error| {
         Failure::said(format!("cannot clean up {}: {error}{}", path.display(), owner(folder, &error)))
@@ -201,9 +198,6 @@ pub(super) fn begin(folder: &Path) -> Result<Writing, Failure> {
 }
 
 /// Makes the names of new files durable.
-///
-/// # Errors
-/// When the folder cannot be opened or written.
 pub(super) fn sync_folder(folder: &Path) -> Result<(), Failure> {
     let sync = File::open(folder).and_then(|folder| folder.sync_all());
     sync.map_err(|error| Failure::said(format!("cannot write {}: {error}", folder.display())))

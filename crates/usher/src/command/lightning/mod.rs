@@ -1,7 +1,6 @@
 //! `usher lightning …`: the Lightning node that the service runs itself, managed through the running service.
 
 mod miner_fee;
-mod node;
 mod refused_data;
 mod send;
 mod status;
@@ -12,7 +11,6 @@ use serde_json::{Value, json};
 use usher_engine::ports::{Clock as _, SystemClock};
 use uuid::Uuid;
 
-use self::node::{millisats, node};
 use super::environment::{config_of, load_in_time, source};
 use super::service_client::ServiceClient;
 use crate::cli::LightningCommand;
@@ -21,11 +19,9 @@ use crate::confirmation::confirm;
 use crate::failure::Failure;
 use crate::output::{tell, write};
 
-/// Runs it.
-///
-/// # Errors
-/// When the configuration has errors, the service does not run or refuses, or the operator does not confirm.
-pub fn run(command: &LightningCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
+const SAT: u64 = 1000;
+
+pub(crate) fn run(command: &LightningCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let (loaded, source) = load_in_time(source(data_dir)?)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let decision = match command {
@@ -120,9 +116,6 @@ async fn close(service: &ServiceClient, channel: &str, force: bool, yes: bool) -
 }
 
 /// The list of channels, needed with the mnemonic to recover them: not secret, and harmless even if outdated.
-///
-/// # Errors
-/// When the service does not run, or runs no node.
 pub(super) async fn backup(service: &ServiceClient) -> Result<String, Failure> {
     let (info, channels) = (node(service).await?, service.get("/wallet/channels").await?);
     pretty(&json!({
@@ -140,4 +133,20 @@ fn with_channels(mut info: Value, channels: &Value) -> Value {
 
 fn pretty(value: &Value) -> Result<String, Failure> {
     Ok(serde_json::to_string_pretty(value)? + "\n")
+}
+
+/// The response of `GET /wallet/info`, for a service with a node.
+async fn node(service: &ServiceClient) -> Result<Value, Failure> {
+    let info = service.get("/wallet/info").await?;
+    if info["node"].is_object() {
+        return Ok(info);
+    }
+    Err(Failure::said(format!(
+        "the service runs no Lightning node of its own: wallet.ln_backend is {}, not \"embedded\"",
+        info["backend"]
+    )))
+}
+
+fn millisats(sats: u64) -> Result<u64, Failure> {
+    sats.checked_mul(SAT).ok_or_else(|| Failure::usage("the amount is too large"))
 }

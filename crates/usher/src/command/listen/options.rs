@@ -46,9 +46,6 @@ pub(super) struct Forwarding {
 
 impl ListenOptions {
     /// The options, completed from the configuration.
-    ///
-    /// # Errors
-    /// If they are invalid.
     pub(super) fn of(command: &ListenCommand, source: &Source) -> Result<Self, Failure> {
         let token = match &command.token_file {
             Some(path) => Some(secret(path)?),

@@ -21,7 +21,7 @@ use usher_backup::{DatabaseKind, Hashed, Key, Manifest};
 use usher_store::{DatabaseInspection, Integrity, known_schema_version};
 
 use self::staging::Staging;
-use super::backup::names::{CHANNELS, CONFIGURATION, ENVIRONMENT};
+use super::backup::{CHANNELS, CONFIGURATION, ENVIRONMENT};
 use super::environment::source;
 use super::secret_input::{STANDARD, ask_passphrase, passphrase};
 use crate::cli::RestoreCommand;
@@ -33,11 +33,7 @@ use crate::output::tell;
 /// Time limit of the check of the whole database.
 const CHECK_WITHIN: Duration = Duration::from_secs(3600);
 
-/// Runs it.
-///
-/// # Errors
-/// If the data directory is not empty, or the backup cannot be opened, is damaged, or is of a newer version.
-pub fn run(command: &RestoreCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
+pub(crate) fn run(command: &RestoreCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let data_dir = source(data_dir)?.data_dir;
     staging::check_empty(&data_dir)?;
     let is_standard = command.file.as_os_str() == STANDARD;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 use crate::service_lifecycle::make_data_dir;
-use crate::unfinished_restore::STAGING;
+use crate::unusable_data::STAGING;
 
 /// A folder in the root of a new file system.
 const LOST_AND_FOUND: &str = "lost+found";
@@ -15,9 +15,6 @@ const LOST_AND_FOUND: &str = "lost+found";
 const RESERVE: u64 = 16 * 1024 * 1024;
 
 /// Checks that the data directory is empty.
-///
-/// # Errors
-/// If it is not, or cannot be read.
 pub(super) fn check_empty(data_dir: &Path) -> Result<(), Failure> {
     let shown = data_dir.display();
     let failed = |error| Failure::said(format!("cannot read {shown}: {error}"));
