@@ -57,11 +57,7 @@ impl ForwardingKey {
     }
 }
 
-impl std::fmt::Debug for ForwardingKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("ForwardingKey(…)")
-    }
-}
+usher_protocol::debug_shows!(ForwardingKey(..));
 
 #[cfg(test)]
 mod tests {

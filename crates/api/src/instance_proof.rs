@@ -58,11 +58,7 @@ fn place(address: SocketAddr) -> String {
     SocketAddr::new(address.ip().to_canonical(), address.port()).to_string()
 }
 
-impl std::fmt::Debug for InstanceKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("InstanceKey(…)")
-    }
-}
+usher_protocol::debug_shows!(InstanceKey(..));
 
 /// Responds to challenges at the address of a connection.
 #[derive(Clone, Debug)]

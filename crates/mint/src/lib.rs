@@ -20,4 +20,4 @@ mod server;
 mod storage;
 
 pub use mint::{Mint, MintTotals};
-pub use options::{InvoiceSource, KeysetVersion, MintOptions, QuotePayment, Rotation};
+pub use options::{KeysetVersion, MintOptions, QuotePayment, Rotation};

@@ -1,7 +1,6 @@
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// How a mint is set up. [`MintOptions::new`] is a mint in memory on a free port, with the units `sat` and `multi`, no
 /// fee, no token, and quotes that are paid by themselves.
@@ -94,7 +93,7 @@ impl MintOptions {
     }
 
     #[must_use]
-    pub fn quotes(mut self, quotes: QuotePayment) -> Self {
+    pub const fn quotes(mut self, quotes: QuotePayment) -> Self {
         self.quotes = quotes;
         self
     }
@@ -108,33 +107,12 @@ impl MintOptions {
 }
 
 /// Who pays the quotes of a mint (NUT-04). Every quote's request is a real BOLT11 invoice.
-#[derive(Clone)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuotePayment {
     /// Nobody: a quote is paid as soon as somebody looks. Its invoice belongs to no node.
     Automatic,
     /// The owner of the [`Mint`](crate::Mint), with [`pay_quote`](crate::Mint::pay_quote). Its invoice belongs to no node.
     Manual,
-    /// Whoever pays the invoice, which comes from here.
-    Invoices(Arc<dyn InvoiceSource>),
-}
-
-impl fmt::Debug for QuotePayment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Automatic => "Automatic",
-            Self::Manual => "Manual",
-            Self::Invoices(_) => "Invoices(…)",
-        })
-    }
-}
-
-/// A Lightning node that receives the payments for quotes.
-pub trait InvoiceSource: Send + Sync {
-    /// Makes an invoice of this amount in millisats that can be paid for so many seconds.
-    fn make_invoice(&self, millisats: u64, description: &str, expiry_seconds: u64) -> anyhow::Result<String>;
-
-    /// Whether this invoice of its own is paid. The mint asks often.
-    fn is_paid(&self, invoice: &str) -> bool;
 }
 
 /// The version of a keyset's id (NUT-02).

@@ -2,9 +2,6 @@
 
 use std::collections::HashMap;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use async_trait::async_trait;
@@ -16,7 +13,6 @@ use cdk::cdk_payment::{
 use cdk::nuts::CurrencyUnit;
 use cdk::util::unix_time;
 use cdk::{Amount, Stream, StreamExt as _};
-use parking_lot::Mutex;
 
 use crate::invoice;
 use crate::options::QuotePayment;
@@ -24,27 +20,14 @@ use crate::options::QuotePayment;
 /// For how many seconds a quote can be paid when the mint does not say.
 const USUAL_EXPIRY: u64 = 3_600;
 
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
-
 pub(crate) struct QuoteBackend {
     unit: CurrencyUnit,
     quotes: QuotePayment,
-    /// Requests that may become paid while the mint runs.
-    open: Arc<Mutex<Vec<Lookup>>>,
-    streams: AtomicBool,
 }
 
 impl QuoteBackend {
-    pub(crate) fn new(unit: CurrencyUnit, quotes: QuotePayment) -> Self {
-        Self { unit, quotes, open: Arc::default(), streams: AtomicBool::new(false) }
-    }
-
-    fn is_paid(&self, lookup: &Lookup) -> bool {
-        match &self.quotes {
-            QuotePayment::Automatic => true,
-            QuotePayment::Manual => false,
-            QuotePayment::Invoices(source) => source.is_paid(&lookup.request),
-        }
+    pub(crate) const fn new(unit: CurrencyUnit, quotes: QuotePayment) -> Self {
+        Self { unit, quotes }
     }
 
     fn payment(&self, lookup: &Lookup) -> WaitPaymentResponse {
@@ -117,58 +100,31 @@ impl MintPayment for QuoteBackend {
         let now = unix_time();
         let expiry = options.unix_expiry.unwrap_or(now + USUAL_EXPIRY);
         let seconds = expiry.saturating_sub(now);
-        let request = match &self.quotes {
-            QuotePayment::Invoices(source) => source.make_invoice(cost, &description, seconds)?,
-            QuotePayment::Automatic | QuotePayment::Manual => invoice::unpayable(cost, &description, now, seconds)?,
-        };
-        let lookup = Lookup { amount, request: request.clone() };
-        let request_lookup_id = lookup.identifier();
-        if matches!(self.quotes, QuotePayment::Invoices(_)) {
-            self.open.lock().push(lookup);
-        }
+        let request = invoice::unpayable(cost, &description, now, seconds)?;
+        let request_lookup_id = Lookup { amount, request: request.clone() }.identifier();
         Ok(CreateIncomingPaymentResponse { request_lookup_id, request, expiry: Some(expiry), extra_json: None })
     }
 
-    /// The mint asks about a quote only every ten seconds: see [`wait_payment_event`](Self::wait_payment_event).
     async fn check_incoming_payment_status(
         &self,
         payment_identifier: &PaymentIdentifier,
     ) -> Result<Vec<WaitPaymentResponse>, Error> {
         let lookup = Lookup::of(payment_identifier)?;
-        Ok(if self.is_paid(&lookup) { vec![self.payment(&lookup)] } else { Vec::new() })
+        Ok(match self.quotes {
+            QuotePayment::Automatic => vec![self.payment(&lookup)],
+            QuotePayment::Manual => Vec::new(),
+        })
     }
 
     async fn wait_payment_event(&self) -> Result<Pin<Box<dyn Stream<Item = Event> + Send>>, Error> {
-        let QuotePayment::Invoices(source) = self.quotes.clone() else {
-            return Ok(futures_util::stream::pending().boxed());
-        };
-        self.streams.store(true, Ordering::Relaxed);
-        let (open, unit) = (Arc::clone(&self.open), self.unit.clone());
-        let events = futures_util::stream::unfold((open, source), |(open, source)| async move {
-            loop {
-                tokio::time::sleep(POLL_INTERVAL).await;
-                let paid = {
-                    let mut open = open.lock();
-                    let place = open.iter().position(|lookup| source.is_paid(&lookup.request));
-                    place.map(|place| open.swap_remove(place))
-                };
-                if let Some(lookup) = paid {
-                    return Some((lookup, (open, source)));
-                }
-            }
-        });
-        let events =
-            events.map(move |lookup| Event::PaymentReceived(received(&lookup.identifier(), lookup.amount, &unit)));
-        Ok(events.boxed())
+        Ok(futures_util::stream::pending().boxed())
     }
 
     fn is_payment_event_stream_active(&self) -> bool {
-        self.streams.load(Ordering::Relaxed)
+        false
     }
 
-    fn cancel_payment_event_stream(&self) {
-        self.streams.store(false, Ordering::Relaxed);
-    }
+    fn cancel_payment_event_stream(&self) {}
 
     /// This mint pays nothing: its tokens are redeemed by swapping them.
     async fn get_payment_quote(

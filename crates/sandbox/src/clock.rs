@@ -1,6 +1,5 @@
 //! The time, in Unix seconds.
 
-use std::fmt;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,11 +23,7 @@ impl UnixClock {
     }
 }
 
-impl fmt::Debug for UnixClock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("UnixClock")
-    }
-}
+usher_protocol::debug_shows!(UnixClock {});
 
 pub fn system_clock() -> UnixClock {
     UnixClock(Arc::new(|| nostr::Timestamp::now().as_secs()))
@@ -62,11 +57,7 @@ impl Default for SharedClock {
     }
 }
 
-impl fmt::Debug for SharedClock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SharedClock")
-    }
-}
+usher_protocol::debug_shows!(SharedClock {});
 
 /// The file in the folder of `usher dev` that says by how many milliseconds its clock is ahead.
 const AHEAD: &str = "clock-ahead";

@@ -11,11 +11,7 @@ use crate::idempotency::RepeatedBody;
 #[serde(transparent)]
 pub(crate) struct Secret(pub(crate) String);
 
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Secret(…)")
-    }
-}
+usher_protocol::debug_shows!(Secret(..));
 
 /// The response with the secret at the `place` for it.
 pub(crate) fn shown_once<B: Serialize, S>(

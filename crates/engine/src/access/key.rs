@@ -30,7 +30,7 @@ pub(super) struct Key {
 pub(super) struct Secret {
     pub(super) digest: SecretDigest,
     /// The end of a previous secret.
-    pub(super) until: Option<(UnixMillis, End)>,
+    pub(super) until: Option<End>,
     /// Cancelled when it is no longer accepted.
     pub(super) revoked: CancellationToken,
     /// Milliseconds; 0 for never.
@@ -78,14 +78,7 @@ impl AcceptedSecret {
         let OperatorClient { user, session } = &client;
         let mut scopes: BTreeSet<_> = user.role.into_iter().flat_map(Role::scopes).collect();
         scopes.extend(user.is_approver.then_some(Scope::Approvals));
-        let secret = Secret {
-            digest: SecretDigest([0; 32]),
-            until: None,
-            revoked: session.ended.clone(),
-            used_at: AtomicU64::new(0),
-            stored_used_at: AtomicU64::new(0),
-        };
-        let secret = Arc::new(secret);
+        let secret = Secret::revoked_by(session.ended.clone(), SecretDigest([0; 32]), None, None);
         let key = Key {
             id: operator_id(&user.key),
             terms: Arc::new(Terms::of_user(user, scopes)),
@@ -129,21 +122,22 @@ impl AcceptedSecret {
     }
 }
 
-impl std::fmt::Debug for AcceptedSecret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("AcceptedSecret").field(&self.key.id).finish()
-    }
-}
+usher_protocol::debug_shows!(AcceptedSecret(..));
 
 impl Secret {
-    pub(super) fn new(
+    pub(super) fn new(digest: SecretDigest, until: Option<End>, used_at: Option<UnixMillis>) -> Arc<Self> {
+        Self::revoked_by(CancellationToken::new(), digest, until, used_at)
+    }
+
+    pub(super) fn revoked_by(
+        revoked: CancellationToken,
         digest: SecretDigest,
-        until: Option<(UnixMillis, End)>,
+        until: Option<End>,
         used_at: Option<UnixMillis>,
     ) -> Arc<Self> {
         let used_at = used_at.map_or(0, |at| at.0);
         let (used_at, stored_used_at) = (AtomicU64::new(used_at), AtomicU64::new(used_at));
-        Arc::new(Self { digest, until, revoked: CancellationToken::new(), used_at, stored_used_at })
+        Arc::new(Self { digest, until, revoked, used_at, stored_used_at })
     }
 
     pub(super) fn used_at(&self) -> Option<UnixMillis> {
@@ -158,7 +152,7 @@ impl Key {
     }
 
     pub(super) fn has_ended(&self, secret: &Secret, clock: &dyn Clock) -> bool {
-        let ends = [self.end, secret.until.map(|(_, end)| end)];
+        let ends = [self.end, secret.until];
         secret.revoked.is_cancelled() || ends.iter().flatten().any(|end| end.has_come(clock))
     }
 
@@ -167,7 +161,7 @@ impl Key {
     }
 
     pub(super) fn stored(&self) -> Result<StoredKey, StoreError> {
-        let previous = self.previous.as_ref().and_then(|former| Some((former.digest, former.until?.0)));
+        let previous = self.previous.as_ref().and_then(|former| Some((former.digest, former.until?.wall)));
         Ok(StoredKey {
             id: self.id,
             digest: self.current.digest,
@@ -186,7 +180,7 @@ impl Key {
             terms: (*self.terms).clone(),
             created_at: self.created_at,
             used_at: self.current.used_at(),
-            previous: previous.and_then(|former| Some((former.until?.0, former.used_at()))),
+            previous: previous.and_then(|former| Some((former.until?.wall, former.used_at()))),
             is_expired: self.has_ended(&self.current, clock),
         }
     }

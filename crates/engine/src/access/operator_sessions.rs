@@ -184,11 +184,7 @@ impl OpenSession {
     }
 }
 
-impl std::fmt::Debug for OpenSession {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("OpenSession").field(&self.id).finish()
-    }
-}
+usher_protocol::debug_shows!(OpenSession { id });
 
 fn end(open: &mut Places<SecretHash, Session>, hash: &SecretHash) {
     if let Some(session) = open.free(hash) {

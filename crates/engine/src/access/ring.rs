@@ -1,7 +1,7 @@
 //! All keys: loaded at the start, and updated in memory after each change is stored.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use parking_lot::RwLock;
@@ -75,7 +75,7 @@ impl KeyRing {
 
     fn key(stored: StoredKey, terms: Terms, clock: &dyn Clock) -> Key {
         let [used_at, previous_used_at] = stored.used_at;
-        let former = |(digest, until)| Secret::new(digest, Some((until, End::at(until, clock))), previous_used_at);
+        let former = |(digest, until)| Secret::new(digest, Some(End::at(until, clock)), previous_used_at);
         Key {
             id: stored.id,
             end: terms.expires_at.map(|secs| End::at(UnixMillis::from_secs(secs), clock)),
@@ -201,15 +201,12 @@ impl KeyRing {
         let previous = old.previous.as_ref().filter(|previous| is_lost && !old.has_ended(previous, &*self.clock));
         let last = previous.unwrap_or(&old.current);
         let former = match last.until {
-            Some((end, _)) if end <= until => Arc::clone(last),
-            _ => Arc::new(Secret {
-                digest: last.digest,
-                until: Some((until, End::at(until, &*self.clock))),
+            Some(end) if end.wall <= until => Arc::clone(last),
+            _ => {
                 // Connections opened with it end with it.
-                revoked: last.revoked.clone(),
-                used_at: AtomicU64::new(last.used_at.load(Ordering::Relaxed)),
-                stored_used_at: AtomicU64::new(0),
-            }),
+                let until = Some(End::at(until, &*self.clock));
+                Secret::revoked_by(last.revoked.clone(), last.digest, until, last.used_at())
+            }
         };
         let key = Key {
             id,

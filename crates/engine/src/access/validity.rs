@@ -9,7 +9,7 @@ use crate::ports::Clock;
 /// expired valid again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct End {
-    wall: UnixMillis,
+    pub(super) wall: UnixMillis,
     monotonic: Duration,
 }
 

@@ -1,7 +1,6 @@
 //! The network: streams in memory to relays that may be down, under the real sessions; the app's webhook; and an observer of
 //! the messages that the real messenger sends.
 
-use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,11 +35,7 @@ pub(crate) struct Network {
     pub(crate) world: Arc<World>,
 }
 
-impl fmt::Debug for Network {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Network")
-    }
-}
+usher_protocol::debug_shows!(Network {});
 
 impl Network {
     async fn connect(&self, host: &str) -> io::Result<DuplexStream> {

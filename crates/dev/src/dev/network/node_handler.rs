@@ -1,6 +1,5 @@
 //! The user's Lightning wallet (NIP-47), backed by a node.
 
-use std::fmt;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -16,11 +15,7 @@ pub(super) struct NodeHandler {
     network: Arc<Network>,
 }
 
-impl fmt::Debug for NodeHandler {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NodeHandler").finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(NodeHandler {});
 
 impl NodeHandler {
     pub(super) const fn new(network: Arc<Network>) -> Self {
