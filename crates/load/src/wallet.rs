@@ -31,8 +31,12 @@ impl Identity {
     /// A new wallet. It derives its conversation key now, so that this is not measured.
     pub(crate) fn new(service: PublicKey) -> Result<Self> {
         let keys = Keys::generate();
-        let conversation = envelope::conversation_key(&keys, &service)?;
-        Ok(Self { keys, service, conversation })
+        Ok(Self { conversation: envelope::conversation_key(&keys, &service)?, keys, service })
+    }
+
+    /// Derives the conversation key again.
+    pub(crate) fn agree(&self) -> Result<ConversationKey> {
+        Ok(envelope::conversation_key(&self.keys, &self.service)?)
     }
 
     pub(crate) fn main_key(&self) -> String {
