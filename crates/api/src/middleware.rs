@@ -28,7 +28,7 @@ use crate::request_id::{RequestId, X_REQUEST_ID};
 use crate::request_log::{self, CompletedRequest};
 use crate::route::Audit;
 use crate::route_table::RouteTable;
-use crate::runner::catch_panic;
+use crate::runner::{self, catch_panic};
 use crate::{ApiState, TrustedProxies, console, header_list, host_header, local_request};
 
 /// Marks a request over a WebSocket whose client has sent the token or a key. A request extension.
@@ -197,7 +197,7 @@ impl Context {
     async fn run_until_deadline(&self, request: Request, next: Next, extension: &DeadlineExtension) -> Response {
         let started = Instant::now();
         let mut limit = self.state.limits.request_timeout;
-        let mut response = std::pin::pin!(catch_panic(next.run(request)));
+        let mut response = std::pin::pin!(catch_panic(runner::run(&self.state, request, next)));
         loop {
             match tokio::time::timeout_at(started + limit, &mut response).await {
                 Ok(response) => return response,

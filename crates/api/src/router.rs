@@ -22,7 +22,6 @@ use crate::middleware::{self, Context};
 use crate::openapi::document;
 use crate::problem::{ErrorCode, Problem};
 use crate::route_table::RouteTable;
-use crate::runner;
 use crate::{ApiState, ServeOptions, Surface, TrustedProxies};
 
 /// The OpenAPI 3.1 document of the API; the committed one is `docs/openapi.json`.
@@ -93,7 +92,6 @@ fn api_of_console(mut context: Context) -> Router {
     let endpoints = groups.into_iter().flat_map(|group| group.endpoints).filter(of_clients);
     let api = endpoints.fold(state.test_routes.clone(), |api, endpoint| api.route(&endpoint.path, endpoint.router));
     let api = api.method_not_allowed_fallback(method_not_allowed).fallback(route_not_found);
-    let api = api.layer(from_fn_with_state(state.clone(), runner::run));
     api.layer(from_fn_with_state(context, middleware::handle)).with_state(state)
 }
 
@@ -102,13 +100,12 @@ pub(crate) fn api(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
     let groups = endpoints::groups::<()>();
     let routes = Arc::new(RouteTable::of(&groups));
     let mut endpoints: Vec<_> = groups.into_iter().flat_map(|group| group.endpoints).collect();
-    let runner = from_fn_with_state(state.clone(), runner::run);
     let routers = AuthPolicy::ALL.map(|policy| {
         let endpoints = endpoints.extract_if(.., |endpoint| endpoint.policy == policy);
         let router = endpoints.fold(Router::new(), |router, endpoint| router.route(&endpoint.path, endpoint.router));
         let router = if policy == AuthPolicy::Client {
             let router = router.merge(state.test_routes.clone()).method_not_allowed_fallback(method_not_allowed);
-            router.fallback(route_not_found).layer(runner.clone())
+            router.fallback(route_not_found)
         } else {
             router.method_not_allowed_fallback(method_not_allowed)
         };

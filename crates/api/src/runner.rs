@@ -14,7 +14,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
@@ -34,8 +34,16 @@ use crate::route::{Audit, Route};
 struct HandlerPanicked;
 
 /// Runs a request to its end if it changes something or has an idempotency key.
-pub(crate) async fn run(State(state): State<ApiState>, request: Request, next: Next) -> Result<Response, Problem> {
-    let route = request.extensions().get::<Route>().filter(|_| !request.method().is_safe()).cloned();
+pub(crate) async fn run(state: &ApiState, request: Request, next: Next) -> Response {
+    if request.method().is_safe() {
+        return next.run(request).await;
+    }
+    // Boxed, so that a request that only reads does not carry it.
+    Box::pin(run_to_end(state, request, next)).await.unwrap_or_else(|problem| problem.into_response())
+}
+
+async fn run_to_end(state: &ApiState, request: Request, next: Next) -> Result<Response, Problem> {
+    let route = request.extensions().get::<Route>().cloned();
     let Some(route) = route else { return Ok(next.run(request).await) };
     let key = idempotency::key_of(&request)?;
     let changes = route.audit != Audit::Nothing;
@@ -43,10 +51,10 @@ pub(crate) async fn run(State(state): State<ApiState>, request: Request, next: N
         return Ok(next.run(request).await);
     }
     let (mut head, mut body) = request.into_parts();
-    let recording = if changes { Some(Recording::start(&state, &route, &mut head).await) } else { None };
+    let recording = if changes { Some(Recording::start(state, &route, &mut head).await) } else { None };
     let mut bytes = None;
     if route.takes_body || key.is_some() {
-        let read = body::read(&head.headers, body, &state).await?;
+        let read = body::read(&head.headers, body, state).await?;
         body = Body::from(read.clone());
         bytes = Some(read);
     }
@@ -56,7 +64,7 @@ pub(crate) async fn run(State(state): State<ApiState>, request: Request, next: N
     let share = client.map(|client| state.changes_of_keys.take(Some(client))).transpose()?;
     let first = match key {
         None => None,
-        Some(key) => match idempotency::turn(&state, &mut head, &key, &bytes.unwrap_or_default()).await? {
+        Some(key) => match idempotency::turn(state, &mut head, &key, &bytes.unwrap_or_default()).await? {
             Ok(first) => Some(first),
             Err(repeated) => return Ok(repeated),
         },
@@ -68,6 +76,7 @@ pub(crate) async fn run(State(state): State<ApiState>, request: Request, next: N
         None
     };
     let handling = next.run(Request::from_parts(head, body));
+    let state = state.clone();
     let tasks = state.tasks.clone();
     let work = async move {
         let response = match &recording {
@@ -75,7 +84,7 @@ pub(crate) async fn run(State(state): State<ApiState>, request: Request, next: N
             None => catch_panic(handling).await,
         };
         let response = match &first {
-            Some(First { call, .. }) => idempotency::keep(&state, call, response).await,
+            Some(First { call, .. }) => Box::pin(idempotency::keep(&state, call, response)).await,
             None => response,
         };
         let response = match recording {
@@ -86,7 +95,8 @@ pub(crate) async fn run(State(state): State<ApiState>, request: Request, next: N
         response
     };
     // Fails when the runtime ends.
-    tasks.spawn(work.in_current_span()).await.map_err(Problem::internal)
+    // Boxed: a task moves its future several times.
+    tasks.spawn(Box::pin(work.in_current_span())).await.map_err(Problem::internal)
 }
 
 /// The response of a handler, also if it panics.

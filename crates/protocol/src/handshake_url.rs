@@ -87,6 +87,26 @@ impl HandshakeUrl {
         utf8_percent_encode(&self.token, ENCODED).to_string()
     }
 
+    /// Writes the URL with `npub`s of its keys, which take longer to encode than everything else.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, out: &mut impl fmt::Write, main_key: &str, subkey: Option<&str>) -> fmt::Result {
+        write!(out, "{}://{main_key}?relays=", self.scheme)?;
+        for (position, relay) in self.relays.iter().take(MAX_RELAYS).enumerate() {
+            let comma = if position == 0 { "" } else { "," };
+            write!(out, "{comma}{}", utf8_percent_encode(&relay.replace(',', "%2C"), ENCODED))?;
+        }
+        write!(out, "&token={}", utf8_percent_encode(&self.token, ENCODED))?;
+        if let Some(subkey) = subkey {
+            write!(out, "&subkey={subkey}")?;
+        }
+        if self.no_request {
+            out.write_str("&no_request=true")?;
+        }
+        Ok(())
+    }
+
     /// The key to which the reply is encrypted.
     pub fn recipient(&self) -> PublicKey {
         self.subkey.unwrap_or(self.main_key)
@@ -95,19 +115,7 @@ impl HandshakeUrl {
 
 impl fmt::Display for HandshakeUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}://{}?relays=", self.scheme, npub(&self.main_key))?;
-        for (position, relay) in self.relays.iter().take(MAX_RELAYS).enumerate() {
-            let comma = if position == 0 { "" } else { "," };
-            write!(f, "{comma}{}", utf8_percent_encode(&relay.replace(',', "%2C"), ENCODED))?;
-        }
-        write!(f, "&token={}", utf8_percent_encode(&self.token, ENCODED))?;
-        if let Some(subkey) = &self.subkey {
-            write!(f, "&subkey={}", npub(subkey))?;
-        }
-        if self.no_request {
-            f.write_str("&no_request=true")?;
-        }
-        Ok(())
+        self.write(f, &npub(&self.main_key), self.subkey.as_ref().map(npub).as_deref())
     }
 }
 

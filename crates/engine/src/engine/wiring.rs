@@ -185,13 +185,14 @@ impl Engine {
             tickets: parts.tickets.clone(),
             rates: parts.rates.clone(),
         });
-        let urls = Arc::new(HandshakeUrls {
-            messenger: parts.messenger,
-            scheme: options.url_scheme,
-            other_schemes: options.other_url_schemes,
-            main_key: options.main_key,
-            subkey: options.subkey,
-        });
+        let urls = HandshakeUrls::new(
+            parts.messenger,
+            options.url_scheme,
+            options.other_url_schemes,
+            options.main_key,
+            options.subkey,
+        );
+        let urls = Arc::new(urls);
         let pages = Arc::new(options.pages);
         let scans = Arc::new(ScanLimits::new(ScanLimitParts {
             index: core.index.clone(),
