@@ -54,7 +54,7 @@ pub(crate) struct Around {
     pub(crate) timers: Arc<Timers>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) inputs: InputQueue,
-    jobs: Vec<mpsc::Receiver<Job>>,
+    jobs: Vec<mpsc::Receiver<Box<Job>>>,
     pub(crate) tasks: Tasks,
 }
 

@@ -26,13 +26,14 @@ pub(crate) struct Job {
 
 #[derive(Clone)]
 pub(crate) struct InputQueue {
-    workers: Arc<[mpsc::Sender<Job>]>,
+    /// Boxed jobs: a channel has room for 32 from its start.
+    workers: Arc<[mpsc::Sender<Box<Job>>]>,
     /// Inputs that are queued or being processed.
     in_hand: Arc<AtomicUsize>,
 }
 
 impl InputQueue {
-    pub(crate) fn new() -> (Self, Vec<mpsc::Receiver<Job>>) {
+    pub(crate) fn new() -> (Self, Vec<mpsc::Receiver<Box<Job>>>) {
         let (senders, receivers): (Vec<_>, _) = (0..WORKERS).map(|_| mpsc::channel(QUEUE)).unzip();
         (Self { workers: senders.into(), in_hand: Arc::default() }, receivers)
     }
@@ -52,7 +53,7 @@ impl InputQueue {
         if let Some(worker) = self.workers.get(worker) {
             self.in_hand.fetch_add(1, Ordering::AcqRel);
             // Fails only when the worker has ended because the engine stops.
-            let _ = worker.send(job).await;
+            let _ = worker.send(Box::new(job)).await;
         }
     }
 
@@ -77,8 +78,9 @@ mod tests {
         inputs.put(mine, Input::Timer).await;
         inputs.put_message(mine, Input::Resumed, EventId::from_byte_array([7; 32])).await;
         let mut jobs = workers.iter_mut().flat_map(|worker| std::iter::from_fn(|| worker.try_recv().ok()));
-        assert!(matches!(jobs.next(), Some(Job { id, input: Input::Timer, inbound: None }) if id == mine));
-        assert!(matches!(jobs.next(), Some(Job { id, input: Input::Resumed, inbound: Some(_) }) if id == mine));
+        let mut next = || jobs.next().map(|job| (job.id == mine, job.input, job.inbound.is_some()));
+        assert!(matches!(next(), Some((true, Input::Timer, false))));
+        assert!(matches!(next(), Some((true, Input::Resumed, true))));
         assert!(jobs.next().is_none());
     }
 }

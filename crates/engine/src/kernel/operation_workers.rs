@@ -47,7 +47,7 @@ impl Workers {
     /// Processes jobs until the engine stops and the inbox is drained, and then the queued ones.
     ///
     /// All inputs queued for one operation are one step and one transaction, so a busy operation costs no more commits.
-    pub(crate) async fn run(self: Arc<Self>, mut jobs: mpsc::Receiver<Job>) {
+    pub(crate) async fn run(self: Arc<Self>, mut jobs: mpsc::Receiver<Box<Job>>) {
         let mut waiting = VecDeque::new();
         let mut pause = FIRST_PAUSE;
         loop {
@@ -69,9 +69,9 @@ impl Workers {
                 waiting.push_back(job);
             }
             let Some(id) = waiting.front().map(|job| job.id) else { continue };
-            let (mine, others) = waiting.into_iter().partition::<VecDeque<Job>, _>(|job| job.id == id);
+            let (mine, others) = waiting.into_iter().partition::<VecDeque<Box<Job>>, _>(|job| job.id == id);
             waiting = others;
-            let stepped = self.step(id, &mine.iter().collect::<Vec<_>>()).await;
+            let stepped = self.step(id, &mine.iter().map(AsRef::as_ref).collect::<Vec<_>>()).await;
             if !matches!(stepped, Err(StoreError::Failed(_))) {
                 for job in &mine {
                     self.lightning.processed(id, &job.input);
@@ -301,7 +301,7 @@ mod tests {
     const MINUTE: Duration = Duration::from_secs(60);
 
     /// A worker for the inputs of an engine with one handshake, which expires in a minute.
-    async fn worker(around: &Around, core: Core) -> mpsc::Sender<Job> {
+    async fn worker(around: &Around, core: Core) -> mpsc::Sender<Box<Job>> {
         let (committer, lightning, tickets) = committer(around);
         let handshake = Operation::KeyHandshake(KeyHandshake::single_use("token".to_owned(), false, NOW.plus(MINUTE)));
         let change = Change::start(stream(1), None, handshake, Vec::new());
@@ -319,8 +319,8 @@ mod tests {
         inputs
     }
 
-    fn timer() -> Job {
-        Job { id: stream(1), input: Input::Timer, inbound: None }
+    fn timer() -> Box<Job> {
+        Box::new(Job { id: stream(1), input: Input::Timer, inbound: None })
     }
 
     #[tokio::test]

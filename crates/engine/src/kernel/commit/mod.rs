@@ -89,8 +89,8 @@ impl Committer {
         if !announced.is_empty() {
             commits.push(self.announcement(&announced, now));
         }
-        let users: Vec<_> =
-            commits.iter().flat_map(|commit| &commit.user_relays).map(|relays| relays.main_key).collect();
+        let named = commits.iter().flat_map(|commit| commit.user_relays.iter().cloned());
+        let relays = self.dispatcher.outbox.begin_changes(named);
         // Before the commit: afterwards others may find a new operation in the store, step it, and even finish it.
         let open: Vec<_> = steps.iter().filter(|step| !step.finished).map(|step| (step.id, &step.operation)).collect();
         let committing: Vec<_> =
@@ -107,9 +107,7 @@ impl Committer {
             }
         };
         reserved.keep();
-        for user in users {
-            self.dispatcher.outbox.forget_user(&user);
-        }
+        relays.done();
         let announcement = heads.get(steps.len()).copied();
         self.dispatcher.dispatch(steps, &heads, now);
         drop(committing);

@@ -1,15 +1,15 @@
 //! Recently finished streams, cached because their apps are about to read them.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use lru::LruCache;
 use parking_lot::Mutex;
+use usher_places::bounded;
 
 use crate::StreamId;
 use crate::event::Event;
 
-const STREAMS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(4095);
+const STREAMS: usize = 4_096;
 
 /// Largest cached stream, in bytes of its events: 4,096 of them are at most 16 MiB.
 const BYTES: usize = 4096;
@@ -18,7 +18,7 @@ pub(super) struct FinishedStreams(Mutex<LruCache<StreamId, Arc<[Event]>>>);
 
 impl Default for FinishedStreams {
     fn default() -> Self {
-        Self(Mutex::new(LruCache::new(STREAMS)))
+        Self(Mutex::new(bounded(STREAMS)))
     }
 }
 

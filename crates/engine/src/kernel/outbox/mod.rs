@@ -16,7 +16,6 @@ mod schedule;
 mod user_relays;
 mod wallet_activity;
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,9 +23,11 @@ use lru::LruCache;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tracing::warn;
+use usher_places::bounded;
 use usher_protocol::{EventId, PublicKey};
 
 use self::schedule::{LATE, MANY_CHARGES, after_restart, interval, is_current};
+pub(crate) use self::user_relays::RelayChanges;
 use self::user_relays::UserRelayCache;
 use self::wallet_activity::WalletActivity;
 use super::invoice_watcher::InvoiceWatcher;
@@ -42,7 +43,7 @@ const QUEUE: usize = 4096;
 const SOON: Duration = Duration::from_secs(2);
 
 /// Sent events to which a device may still refer (`Inbound` subkey proofs): 65,536 × about 100 bytes.
-const SENT_EVENTS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(65_535);
+const SENT_EVENTS: usize = 65_536;
 
 /// The longest postponement of a repetition; a longer one is due to a clock that was ahead.
 const MAX_PAUSE: Duration = Duration::from_secs(600);
@@ -69,7 +70,7 @@ impl Outbox {
         watcher: Arc<InvoiceWatcher>,
     ) -> (Self, mpsc::Receiver<SendJob>) {
         let (queue, jobs) = mpsc::channel(QUEUE);
-        let sent = Mutex::new(LruCache::new(SENT_EVENTS));
+        let sent = Mutex::new(bounded(SENT_EVENTS));
         let users = UserRelayCache::new(core.store.clone(), Arc::clone(&core.damaged_rows));
         (Self { core, messenger, watcher, queue, sent, wallet_activity: WalletActivity::new(), users }, jobs)
     }
@@ -102,6 +103,11 @@ impl Outbox {
     /// Remembers a user's relays in memory, without storing them, while there is room.
     pub(crate) fn remember_user(&self, user: UserRelays) {
         self.users.put(user);
+    }
+
+    /// Begins a change of users' relays by a commit. No relays named: those known remain.
+    pub(crate) fn begin_changes(&self, named: impl Iterator<Item = UserRelays>) -> RelayChanges<'_> {
+        self.users.begin(named.filter(|user| !user.relays.is_empty()).collect())
     }
 
     pub(crate) fn forget_user(&self, main_key: &PublicKey) {

@@ -93,16 +93,56 @@ async fn message_is_resent_to_the_users_relays_until_it_expires() {
 }
 
 #[tokio::test]
-async fn changed_user_relays_are_reloaded() {
+async fn committed_relays_are_known_without_reading() {
     let around = Around::new();
     let (outbox, mut sent) = outbox(&around);
     open(&around, 1).await;
-    outbox.send(stream(1), vec![message()]);
-    assert!(next(&mut sent).await.0.relays.is_empty());
-    set_relay(&around, "wss://theirs").await;
-    outbox.forget_user(&key(1));
+    let named = |relay: &str| [UserRelays { main_key: key(1), relays: vec![relay.to_owned()] }].into_iter();
+    outbox.begin_changes(named("wss://theirs")).done();
     outbox.send(stream(1), vec![message()]);
     assert_eq!(next(&mut sent).await.0.relays, ["wss://theirs"]);
+    outbox.begin_changes([UserRelays { main_key: key(1), relays: Vec::new() }].into_iter()).done();
+    outbox.send(stream(1), vec![message()]);
+    assert_eq!(next(&mut sent).await.0.relays, ["wss://theirs"], "a wallet that names none changes none");
+    assert_eq!(around.store.calls(&["user_relays"]), 0);
+}
+
+/// The store may have had their commits in the other order; or one failed, and perhaps only its answer was lost.
+#[tokio::test]
+async fn relays_changed_by_two_commits_at_once_or_a_failed_one_are_read_again() {
+    let around = Around::new();
+    let (outbox, mut sent) = outbox(&around);
+    open(&around, 1).await;
+    set_relay(&around, "wss://theirs").await;
+    let mut reads = 0;
+    let named = |relay: &str| [UserRelays { main_key: key(1), relays: vec![relay.to_owned()] }].into_iter();
+    let (first, second) = (outbox.begin_changes(named("wss://a")), outbox.begin_changes(named("wss://b")));
+    second.done();
+    first.done();
+    let (first, second) = (outbox.begin_changes(named("wss://a")), outbox.begin_changes(named("wss://b")));
+    first.done();
+    // Read while the other one is under way: not kept.
+    outbox.send(stream(1), vec![message()]);
+    assert_eq!(next(&mut sent).await.0.relays, ["wss://theirs"]);
+    second.done();
+    for change in ["none", "failed"] {
+        if change == "failed" {
+            drop(outbox.begin_changes(named("wss://c")));
+        }
+        outbox.send(stream(1), vec![message()]);
+        assert_eq!(next(&mut sent).await.0.relays, ["wss://theirs"], "{change}");
+        reads += 1;
+        assert_eq!(around.store.calls(&["user_relays"]), reads + 1, "{change}");
+    }
+    let changing = outbox.begin_changes(named("wss://d"));
+    for _ in 0..2 {
+        outbox.send(stream(1), vec![message()]);
+        assert_eq!(next(&mut sent).await.0.relays, ["wss://theirs"]);
+    }
+    assert_eq!(around.store.calls(&["user_relays"]), reads + 3, "what is read during a change is not kept");
+    changing.done();
+    outbox.send(stream(1), vec![message()]);
+    assert_eq!(next(&mut sent).await.0.relays, ["wss://d"]);
 }
 
 #[tokio::test]

@@ -1,15 +1,14 @@
 //! When each wallet was last active. Only in memory: after a restart requests are repeated anyway.
 
-use std::num::NonZeroUsize;
-
 use lru::LruCache;
 use parking_lot::Mutex;
+use usher_places::bounded;
 use usher_protocol::PublicKey;
 
 use crate::UnixMillis;
 
 /// Keys remembered, about 100 bytes each. A flood of keys displaces others, whose requests are then repeated.
-const KEYS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(16_383);
+const KEYS: usize = 16_384;
 
 pub(super) struct WalletActivity {
     last: Mutex<LruCache<PublicKey, UnixMillis>>,
@@ -17,7 +16,7 @@ pub(super) struct WalletActivity {
 
 impl WalletActivity {
     pub(super) fn new() -> Self {
-        Self { last: Mutex::new(LruCache::new(KEYS)) }
+        Self { last: Mutex::new(bounded(KEYS)) }
     }
 
     pub(super) fn record(&self, key: PublicKey, now: UnixMillis) {
