@@ -153,7 +153,7 @@ async fn start(options: MintOptions) -> anyhow::Result<(Arc<cdk::Mint>, SocketAd
     for unit in &options.units {
         let unit = parse_unit(unit)?;
         let limits = MintMeltLimits::new(1, LARGEST_QUOTE);
-        let backend = Arc::new(QuoteBackend::new(unit.clone(), options.quotes.clone()));
+        let backend = Arc::new(QuoteBackend::new(unit.clone(), options.quotes));
         builder
             .configure_unit(unit.clone(), UnitConfig { amounts: amounts(), input_fee_ppk: options.input_fee_ppk })?;
         builder.add_payment_processor(unit, PaymentMethod::Known(KnownMethod::Bolt11), limits, backend).await?;

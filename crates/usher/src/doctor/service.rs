@@ -21,7 +21,7 @@ const TIMEOUT: Duration = Duration::from_secs(35);
 /// Whether a service of this configuration runs.
 pub(super) enum Presence {
     /// It runs and responds.
-    Running(Service),
+    Running(Box<Service>),
     /// Nothing listens at its address.
     Absent,
     /// Unknown, or already reported.
@@ -73,7 +73,7 @@ impl Service {
                     Finding::warn(CHECK, message, "restart the service after an upgrade")
                 };
                 findings.push(finding);
-                return Presence::Running(service);
+                return Presence::Running(Box::new(service));
             }
             Ok(Response { status: StatusCode::UNAUTHORIZED, .. }) => Finding::fail(
                 CHECK,
