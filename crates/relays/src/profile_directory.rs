@@ -18,17 +18,11 @@ use usher_engine::{FieldError, Origin};
 use usher_nostr_connection::web_tls;
 use usher_protocol::PublicKey;
 
-use crate::nip05::{CachingResolver, Nip05Client};
+use crate::nip05::{CachingResolver, KEEP_FOUND, KEEP_MISSING, Nip05Client};
 use crate::profile_lookup::profile_content::{self, ProfileContent};
 use crate::profile_lookup::{ExpiringCache, Found, ProfileSearcher, SingleFlight};
 use crate::relay_pool::RelayPool;
 use crate::service_profile::ServiceProfile;
-
-/// How long a found result is cached.
-pub(crate) const KEEP_FOUND: Duration = Duration::from_secs(600);
-
-/// How long an empty or incomplete result is cached.
-pub(crate) const KEEP_MISSING: Duration = Duration::from_secs(60);
 
 /// Most profiles, and most identifiers, that are cached, and most of their bytes.
 const CACHE: (usize, usize) = (4096, 8 * 1024 * 1024);

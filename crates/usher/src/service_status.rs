@@ -1,6 +1,7 @@
 //! The status of the service's parts: implements the API's port with the engine, store and relays.
 
 mod lightning_node_metrics;
+mod measures;
 mod rate_status;
 
 use std::collections::BTreeMap;
@@ -22,6 +23,7 @@ use usher_store::{Database, HistogramValues, StoreMetrics};
 use usher_tickets::{CashuWallet, MintStatus};
 use usher_webhooks::HttpWebhookSender;
 
+use self::measures::{gauge, number};
 use crate::{last_backup, process};
 
 /// Time limit of the store: half of what probes usually wait.
@@ -400,13 +402,4 @@ fn files() -> impl Iterator<Item = Family> {
     ]
     .into_iter()
     .flatten()
-}
-
-fn gauge(label: &'static str, value: &str, count: u64) -> Sample {
-    Sample { labels: vec![(label, value.to_owned())], measure: number(count) }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a gauge is a floating-point number; exact up to 2^53")]
-fn number(count: u64) -> Measure {
-    Measure::Gauge(count as f64)
 }

@@ -7,7 +7,7 @@ use utoipa::openapi::path::Operation;
 use utoipa::openapi::{Components, ContentBuilder, Ref, RefOr, Response, Schema};
 use utoipa::{PartialSchema as _, ToSchema as _};
 
-use super::header;
+use super::header::header;
 use crate::problem::{ErrorCode, PROBLEM_JSON, ProblemBody};
 
 /// Adds what codes mean to a description's paragraphs that only name them.

@@ -3,20 +3,23 @@
 mod description_text;
 mod errors;
 mod examples;
+mod header;
+mod parameters;
 mod webhook;
 
-use serde_json::{Value, json};
-use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn};
+use serde_json::json;
+use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::tag::{Tag, TagBuilder};
 use utoipa::openapi::{
-    Content, Header, InfoBuilder, LicenseBuilder, ObjectBuilder, OpenApi, OpenApiBuilder, PathItem, RefOr, Required,
-    Schema, Type,
+    Content, InfoBuilder, LicenseBuilder, ObjectBuilder, OpenApi, OpenApiBuilder, PathItem, RefOr, Required, Schema,
+    Type,
 };
 use utoipa::{PartialSchema as _, ToSchema as _};
 use utoipa_axum::router::OpenApiRouter;
 
 use self::description_text::OperationLinks;
+use self::header::header;
 use crate::ApiState;
 use crate::access::{Access, Reach};
 use crate::auth::AuthPolicy;
@@ -238,7 +241,7 @@ fn complete(operation: &mut Operation, policy: AuthPolicy, access: Option<Access
     }
     for parameter in operation.parameters.iter_mut().flatten() {
         if let RefOr::T(parameter) = parameter {
-            forget_null_in_parameter(parameter);
+            parameters::forget_null(parameter);
         }
     }
     if let Some(RefOr::T(body)) = &mut operation.request_body {
@@ -262,24 +265,4 @@ fn forget_null(content: &mut RefOr<Content>) {
     {
         content.schema = Some(reference.clone());
     }
-}
-
-/// Takes `null` out of a parameter's types: one that may be missing is written as `Option`, which utoipa takes for one that
-/// may also be `null`; and a parameter of the text `null` is a text.
-fn forget_null_in_parameter(parameter: &mut Parameter) {
-    let Ok(mut value) = serde_json::to_value(&parameter.schema) else { return };
-    let Some(Value::Array(types)) = value.get_mut("type") else { return };
-    types.retain(|name| name != "null");
-    if let [only] = types.as_slice() {
-        value["type"] = only.clone();
-    }
-    if let Ok(schema) = serde_json::from_value(value) {
-        parameter.schema = schema;
-    }
-}
-
-fn header(description: &str) -> RefOr<Header> {
-    let mut header = Header::default();
-    header.description = Some(description.into());
-    RefOr::T(header)
 }

@@ -9,7 +9,7 @@ use utoipa::openapi::path::{HttpMethod, PathItem, Paths};
 use utoipa::openapi::{OpenApi, RefOr, Schema};
 use utoipa::{PartialSchema as _, Path as _, ToSchema};
 
-use super::forget_null_in_parameter;
+use super::parameters;
 
 /// Its name among the document's webhooks.
 const NAME: &str = "event";
@@ -90,7 +90,7 @@ pub(crate) fn describe(document: &mut OpenApi) {
     operation.tags = Some(vec!["Events".to_owned()]);
     for parameter in operation.parameters.iter_mut().flatten() {
         if let RefOr::T(parameter) = parameter {
-            forget_null_in_parameter(parameter);
+            parameters::forget_null(parameter);
         }
     }
     let mut webhooks = Paths::new();

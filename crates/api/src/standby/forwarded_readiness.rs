@@ -7,7 +7,7 @@ use http::header::CONTENT_LENGTH;
 use serde_json::{Value, json};
 
 use super::forwarder::Forwarder;
-use super::{none, unreachable};
+use super::no_active_instance::{none, unreachable};
 
 /// The largest readiness response that is read, in bytes: it lists at most 100 mints and 100 damaged rows.
 const LONGEST: usize = 256 * 1024;

@@ -21,7 +21,8 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::{StandbyParts, none, outcome_unknown, unreachable};
+use super::no_active_instance::{none, outcome_unknown, unreachable};
+use super::parts::StandbyParts;
 use crate::body;
 use crate::connection_lease::ConnectionLease;
 use crate::forwarding_key::USHER_FORWARDED;

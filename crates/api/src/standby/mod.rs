@@ -2,55 +2,28 @@
 
 mod forwarded_readiness;
 mod forwarder;
-
-use std::borrow::Cow;
-use std::sync::Arc;
+mod no_active_instance;
+mod parts;
 
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use http::request::Parts;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use usher_engine::ports::Randomness;
 
-use crate::auth::ApiTokens;
 use crate::connection_lease::ConnectionLease;
 use crate::connection_table::ConnectionTable;
 use crate::endpoints::check_health;
-use crate::forwarding_key::ForwardingKey;
 use crate::host_header;
 use crate::middleware::finish_response;
-use crate::problem::{ErrorCode, Problem};
 use crate::request_id::{RequestId, X_REQUEST_ID};
 use crate::server::{ServeOptions, Served, serve_router};
 use forwarder::{Forwarded, Forwarder};
-
-/// `Retry-After` in seconds: a take-over takes a few seconds.
-const RETRY_SECONDS: u64 = 1;
-
-/// The parts of a standby.
-#[derive(Clone)]
-pub struct StandbyParts {
-    /// Clients that send one of these tokens keep their connections when the limit is reached.
-    pub tokens: ApiTokens,
-    /// Proves to the active instance that this is an instance of the service.
-    pub key: ForwardingKey,
-    /// Largest request body, in bytes ([`Limits::body_bytes`](crate::Limits)).
-    pub body_bytes: usize,
-    /// `host:port` of the active instance, if known.
-    pub active: watch::Receiver<Option<Arc<str>>>,
-    /// Why the database cannot name the active instance, for callers with the token.
-    pub database_failure: watch::Receiver<Option<Arc<str>>>,
-    /// The page for browsers while no instance is active.
-    pub page: Arc<dyn Fn(&Parts) -> Response + Send + Sync>,
-    /// Makes request ids.
-    pub randomness: Arc<dyn Randomness>,
-}
+pub(crate) use no_active_instance::outcome_unknown;
+pub use parts::StandbyParts;
 
 /// Forwards requests on `listener` to the active instance until `stop` is cancelled and every connection has ended.
 ///
@@ -93,18 +66,4 @@ async fn complete(State(parts): State<StandbyParts>, mut request: Request, next:
         finish_response(&mut response, &request_id);
     }
     response
-}
-
-/// The active instance does not respond.
-fn unreachable() -> Problem {
-    none("the active instance cannot be reached; whether the request took effect is unknown")
-}
-
-/// This instance is no longer the active one, or another one became active.
-pub(crate) fn outcome_unknown() -> Problem {
-    none("another instance became active; whether the request took effect is unknown")
-}
-
-fn none(detail: impl Into<Cow<'static, str>>) -> Problem {
-    Problem::new(ErrorCode::NoActiveInstance, detail).retry_after(RETRY_SECONDS)
 }

@@ -1,5 +1,6 @@
 //! Decrypted messages of the backend. Parsing is lenient about their form, and infers nothing that they do not state.
 
+mod error;
 mod transaction;
 
 use std::fmt;
@@ -14,6 +15,7 @@ use usher_protocol::bolt11::{Invoice, Network};
 use usher_protocol::message::PaymentHash;
 use usher_protocol::payee;
 
+pub use error::InvalidResponse;
 use transaction::{Direction, Proof, Transaction};
 
 /// Longest error text kept, in characters.
@@ -21,11 +23,6 @@ const MAX_WORDS: usize = 200;
 
 /// Most methods kept of an announcement.
 const MAX_METHODS: usize = 64;
-
-/// A response is invalid. What was requested may have been done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("invalid response")]
-pub struct InvalidResponse;
 
 /// The backend's announcement of its abilities (kind 13194).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

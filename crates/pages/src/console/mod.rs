@@ -18,6 +18,7 @@
 mod assets;
 mod begun_logins;
 mod login;
+mod options;
 mod purpose;
 mod shell;
 mod state;
@@ -37,8 +38,9 @@ use usher_page_layout::{PageRunner, run_to_end};
 use crate::page;
 use crate::visit::Visit;
 
+pub use self::options::OperatorOptions;
 pub(crate) use self::state::OperatorsState;
-pub use self::state::{OperatorOptions, session_cookie, session_secret};
+pub use self::state::{session_cookie, session_secret};
 
 #[derive(Clone)]
 struct Admission {

@@ -6,7 +6,6 @@ use std::time::Duration;
 use axum::extract::FromRef;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
-use ipnet::IpNet;
 use parking_lot::Mutex;
 use usher_engine::PageRequestSource;
 use usher_engine::access::{KeyRing, LONGEST_SESSION, OpenSession, OperatorSessions};
@@ -15,6 +14,7 @@ use usher_page_layout::{cookie, cookie_name};
 use usher_token_bucket::{Rate, TokenBucket};
 
 use super::begun_logins::BegunLogins;
+use super::options::OperatorOptions;
 use crate::browser::set_strict_cookie;
 use crate::page::{self, Next};
 use crate::state::PagesState;
@@ -24,18 +24,6 @@ const COOKIE: &str = "usher_operator";
 
 /// How many logins with a key that may not enter are recorded in the audit log: anybody can cause them.
 const RECORDED_REFUSALS: Rate = Rate::every(10, Duration::from_secs(3600));
-
-/// Dependencies of the console.
-#[derive(Clone)]
-pub struct OperatorOptions {
-    /// Knows the operators, the approvers, and their sessions.
-    pub keys: Arc<KeyRing>,
-    /// The clocks.
-    pub clock: Arc<dyn Clock>,
-    /// The networks from which the console can be used, all if there are none (`console.networks`). `None`: there is no
-    /// console.
-    pub console: Option<Vec<IpNet>>,
-}
 
 #[derive(Clone)]
 pub(crate) struct OperatorsState {

@@ -1,13 +1,19 @@
 //! Resolves identifiers once and caches the results.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use usher_engine::Origin;
 use usher_engine::ports::{Clock, LookUpError, Nip05, Nip05Answer};
 
 use super::client::Nip05Client;
-use crate::profile_directory::{KEEP_FOUND, KEEP_MISSING};
 use crate::profile_lookup::{ExpiringCache, SingleFlight};
+
+/// How long a found profile or name is cached.
+pub(crate) const KEEP_FOUND: Duration = Duration::from_secs(600);
+
+/// How long an empty or incomplete result is cached.
+pub(crate) const KEEP_MISSING: Duration = Duration::from_secs(60);
 
 pub(crate) struct CachingResolver {
     client: Nip05Client,

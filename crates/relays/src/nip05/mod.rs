@@ -4,5 +4,5 @@ mod caching_resolver;
 mod client;
 mod well_known_document;
 
-pub(crate) use caching_resolver::CachingResolver;
+pub(crate) use caching_resolver::{CachingResolver, KEEP_FOUND, KEEP_MISSING};
 pub(crate) use client::Nip05Client;

@@ -1,11 +1,24 @@
 use nostr::SECP256K1;
 use nostr::secp256k1::{PublicKey, SecretKey};
 use tokio::sync::broadcast;
+use usher_protocol::Keys;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
 use super::ledger::{Ledger, Settlement, Start};
 use super::{InvoiceTerms, LightningNetwork, MakeError, Paid, PayError, Transaction, invoice};
+
+impl LightningNetwork {
+    /// Opens an account with a balance in millisats; an existing one keeps its balance.
+    pub fn open_account(&self, name: &str, balance: u64) -> Account {
+        self.change(|ledger| ledger.open(name, balance, || Keys::generate().secret_key().to_secret_hex()));
+        Account::new(self.clone(), name)
+    }
+
+    pub fn account(&self, name: &str) -> Option<Account> {
+        self.read(|ledger| ledger.has(name)).then(|| Account::new(self.clone(), name))
+    }
+}
 
 /// A node with a balance. A clone is another handle of the same account.
 #[derive(Clone, Debug)]

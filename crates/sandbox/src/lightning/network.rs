@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::sync::broadcast;
-use usher_protocol::Keys;
 use usher_protocol::message::PaymentHash;
 
 use super::ledger::{Ledger, Settlement};
-use super::{Account, Fees, LedgerTotals, NetworkFileError, Paid, network_file};
+use super::{Fees, LedgerTotals, NetworkFileError, Paid, network_file};
 use crate::clock::{UnixClock, system_clock};
 
 /// Invoices kept in memory: about 1 KiB each.
@@ -61,16 +60,6 @@ impl LightningNetwork {
     fn of(ledger: Ledger, clock: UnixClock, path: Option<PathBuf>) -> Self {
         let (settlements, _) = broadcast::channel(SETTLEMENTS);
         Self { inner: Arc::new(Inner { ledger: Mutex::new(ledger), clock, path, settlements }) }
-    }
-
-    /// Opens an account with a balance in millisats; an existing one keeps its balance.
-    pub fn open_account(&self, name: &str, balance: u64) -> Account {
-        self.change(|ledger| ledger.open(name, balance, || Keys::generate().secret_key().to_secret_hex()));
-        Account::new(self.clone(), name)
-    }
-
-    pub fn account(&self, name: &str) -> Option<Account> {
-        self.read(|ledger| ledger.has(name)).then(|| Account::new(self.clone(), name))
     }
 
     /// Changes the fees of later payments.

@@ -3,7 +3,7 @@
 use usher_api::{Family, Measure};
 use usher_engine::ports::NodeState;
 
-use super::{gauge, number};
+use super::measures::{gauge, number};
 
 pub(super) fn families(state: &NodeState) -> Vec<Family> {
     let single = |name, help, value| Family::single(name, help, number(value));

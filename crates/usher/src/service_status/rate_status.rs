@@ -4,7 +4,7 @@ use rust_decimal::prelude::ToPrimitive as _;
 use usher_api::{Family, Measure, RateReadiness, RateSourceReadiness, Sample};
 use usher_rates::{CurrencyStatus, SourceStatus};
 
-use super::{gauge, number};
+use super::measures::{gauge, number};
 
 pub(super) fn readiness(status: Vec<CurrencyStatus>) -> Vec<RateReadiness> {
     let source = |source: SourceStatus| RateSourceReadiness {

@@ -7,7 +7,7 @@ use usher_engine::ports::Settlement;
 use usher_engine::request_body::field_reader::MAX_MILLISATS;
 use usher_protocol::message::{PaymentHash, Preimage};
 
-use super::InvalidResponse;
+use super::error::InvalidResponse;
 
 /// A NIP-47 transaction. A field of the wrong type counts as absent, unless it is required.
 #[derive(Clone, Copy)]

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use usher_backup::{Content, DatabaseKind, Description, Source as BackupFile};
 use usher_store::{DatabaseInspection, copy_database};
 
-use super::{CHANNELS, ENVIRONMENT, EXTRA};
+use super::names::{CHANNELS, ENVIRONMENT, EXTRA};
 use crate::command::lightning;
 use crate::command::service_client::ServiceClient;
 use crate::config::setting::LnBackend;

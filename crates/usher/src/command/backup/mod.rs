@@ -1,6 +1,7 @@
 //! `usher backup`: everything that the service needs, in one file. For the reverse, see `command/restore.rs`.
 
 mod contents;
+pub(super) mod names;
 mod target;
 mod unfinished;
 
@@ -17,17 +18,6 @@ use crate::cli::BackupCommand;
 use crate::failure::Failure;
 use crate::last_backup;
 use crate::output::tell;
-
-// Names in a backup of files from outside the data directory.
-pub(super) const CONFIGURATION: &str = "config.toml";
-
-/// Their folder in a backup, and after a restore.
-pub(super) const EXTRA: &str = "restored";
-
-pub(super) const ENVIRONMENT: &str = "restored/environment.json";
-
-/// The list of the channels of an embedded Lightning node.
-pub(super) const CHANNELS: &str = "restored/lightning-channels.json";
 
 pub(crate) fn run(command: &BackupCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let (loaded, source) = load_in_time(source(data_dir)?)?;

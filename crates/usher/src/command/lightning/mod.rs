@@ -1,6 +1,7 @@
 //! `usher lightning …`: the Lightning node that the service runs itself, managed through the running service.
 
 mod miner_fee;
+mod node;
 mod refused_data;
 mod send;
 mod status;
@@ -11,6 +12,7 @@ use serde_json::{Value, json};
 use usher_engine::ports::{Clock as _, SystemClock};
 use uuid::Uuid;
 
+use self::node::{millisats, node};
 use super::environment::{config_of, load_in_time, source};
 use super::service_client::ServiceClient;
 use crate::cli::LightningCommand;
@@ -18,8 +20,6 @@ use crate::config::Config;
 use crate::confirmation::confirm;
 use crate::failure::Failure;
 use crate::output::{tell, write};
-
-const SAT: u64 = 1000;
 
 pub(crate) fn run(command: &LightningCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let (loaded, source) = load_in_time(source(data_dir)?)?;
@@ -133,20 +133,4 @@ fn with_channels(mut info: Value, channels: &Value) -> Value {
 
 fn pretty(value: &Value) -> Result<String, Failure> {
     Ok(serde_json::to_string_pretty(value)? + "\n")
-}
-
-/// The response of `GET /wallet/info`, for a service with a node.
-async fn node(service: &ServiceClient) -> Result<Value, Failure> {
-    let info = service.get("/wallet/info").await?;
-    if info["node"].is_object() {
-        return Ok(info);
-    }
-    Err(Failure::said(format!(
-        "the service runs no Lightning node of its own: wallet.ln_backend is {}, not \"embedded\"",
-        info["backend"]
-    )))
-}
-
-fn millisats(sats: u64) -> Result<u64, Failure> {
-    sats.checked_mul(SAT).ok_or_else(|| Failure::usage("the amount is too large"))
 }

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::node::{millisats, node};
 use super::{ServiceClient, status};
-use super::{millisats, node};
 use crate::confirmation::confirm;
 use crate::failure::Failure;
 use crate::output::tell;

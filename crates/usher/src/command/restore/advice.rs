@@ -4,7 +4,7 @@ use std::path::Path;
 
 use usher_backup::{DatabaseKind, Manifest};
 
-use crate::command::backup::{CHANNELS, ENVIRONMENT};
+use crate::command::backup::names::{CHANNELS, ENVIRONMENT};
 
 /// What was restored, and the next steps, one line each.
 pub(super) fn lines(manifest: &Manifest, data_dir: &Path, mints: &[String]) -> Vec<String> {

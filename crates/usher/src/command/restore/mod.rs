@@ -21,7 +21,7 @@ use usher_backup::{DatabaseKind, Hashed, Key, Manifest};
 use usher_store::{DatabaseInspection, Integrity, known_schema_version};
 
 use self::staging::Staging;
-use super::backup::{CHANNELS, CONFIGURATION, ENVIRONMENT};
+use super::backup::names::{CHANNELS, CONFIGURATION, ENVIRONMENT};
 use super::environment::source;
 use super::secret_input::{STANDARD, ask_passphrase, passphrase};
 use crate::cli::RestoreCommand;
