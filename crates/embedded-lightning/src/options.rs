@@ -144,7 +144,7 @@ impl Options {
         engine.input(b"usher: fingerprint of the Lightning node's seed");
         engine.input(&self.mnemonic()?.to_seed_normalized(""));
         let digest = sha256::Hash::from_engine(engine).to_byte_array();
-        Ok(digest.iter().take(FINGERPRINT).map(|byte| format!("{byte:02x}")).collect())
+        Ok(hex::encode(digest.get(..FINGERPRINT).unwrap_or_default()))
     }
 }
 

@@ -88,7 +88,7 @@ impl PageRules {
     fn secret(&self, purpose: &str, stream_id: StreamId) -> String {
         let digest =
             Sha256::new().chain_update(self.key).chain_update(purpose).chain_update(stream_id.to_string()).finalize();
-        digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+        hex::encode(digest.get(..16).unwrap_or_default())
     }
 
     /// Validates the field `return_url` of a request, and adds `stream_id` to its query.

@@ -35,9 +35,9 @@ impl AddressPseudonymKey {
                 [40, 48, 56].map(|width| Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << (128 - width))).into())
             }
         };
-        let hidden = [0, 1, 2].into_iter().zip(networks).flat_map(|(width, network)| {
+        let hidden = [0, 1, 2].into_iter().zip(networks).map(|(width, network)| {
             let tag = hmac::sign(&self.0, format!("{width} {network}").as_bytes());
-            tag.as_ref().iter().take(HIDDEN_BYTES).map(|byte| format!("{byte:02x}")).collect::<Vec<_>>()
+            hex::encode(tag.as_ref().get(..HIDDEN_BYTES).unwrap_or_default())
         });
         format!("network {}", hidden.collect::<String>())
     }

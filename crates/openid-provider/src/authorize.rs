@@ -22,7 +22,7 @@ use crate::page::{PageError, RequestFault, Visit};
 use crate::parameters::Parameters;
 use crate::prefetch_guard;
 use crate::provider::{Provider, SharedProvider};
-use crate::records::{self, CODE_TTL, Content, Grant, INTERACTION_TTL, User};
+use crate::records::{CODE_TTL, Content, Grant, INTERACTION_TTL, User};
 use crate::redirect;
 use crate::secret::{Secret, record_id};
 
@@ -128,7 +128,7 @@ impl Provider {
                 return Ok(self.respond(visit, &request, &Outcome::Error(CONSENT_REQUIRED)));
             }
             let secret = self.new_secret();
-            let session_id = records::hex(session.id);
+            let session_id = hex::encode(session.id.0);
             let content = Content::Consent { request: request.clone(), session: session_id, user: session.user };
             return Ok(if self.add(self.record(&secret, &content, INTERACTION_TTL, visitor)).await? {
                 redirect::to(&self.consent_address(secret.expose()))

@@ -19,8 +19,7 @@ impl Provider {
         new: NewOpenIdClient,
     ) -> Result<(OpenIdClient, Option<String>), OpenIdClientError> {
         let _one = self.clients.change.lock().await;
-        let id =
-            new.client_id.unwrap_or_else(|| self.new_grant_id().iter().map(|byte| format!("{byte:02x}")).collect());
+        let id = new.client_id.unwrap_or_else(|| hex::encode(self.new_grant_id()));
         if self.clients.get(&id).is_some() {
             return Err(refused("/client_id", "belongs to another client"));
         }

@@ -13,7 +13,7 @@ use crate::authorization_request::{AuthorizationRequest, OAuthError, Outcome};
 use crate::page::{PageError, RequestFault, Visit};
 use crate::parameters::Parameters;
 use crate::provider::{Provider, SharedProvider};
-use crate::records::{self, Content, Found, User};
+use crate::records::{Content, Found, User};
 use crate::storage_bounds;
 
 const DENIED: OAuthError = OAuthError::new("access_denied", "the user has not agreed");
@@ -67,7 +67,7 @@ impl Provider {
             return Err(PageError::Ended(Some(Box::new(request))));
         }
         match self.session(headers).await? {
-            Some(current) if records::hex(current.id) == session => Ok(Question { id, visitor, request, user }),
+            Some(current) if hex::encode(current.id.0) == session => Ok(Question { id, visitor, request, user }),
             _ => Err(PageError::OtherBrowser),
         }
     }

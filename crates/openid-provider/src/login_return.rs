@@ -89,7 +89,7 @@ impl Provider {
             self.respond(visit, &request, &Outcome::Code(code.expose()))
         } else {
             let secret = self.new_secret();
-            let content = Content::Consent { request, session: records::hex(session.id()), user };
+            let content = Content::Consent { request, session: hex::encode(session.id().0), user };
             let record = self.record(&secret, &content, INTERACTION_TTL, visitor);
             self.consume(id, vec![session_record, record], None).await?;
             redirect::to(&self.consent_address(secret.expose()))

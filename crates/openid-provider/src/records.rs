@@ -82,10 +82,6 @@ pub(crate) struct Found {
     pub(crate) expired: bool,
 }
 
-pub(crate) fn hex(id: OpenIdRecordId) -> String {
-    id.0.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 impl Provider {
     pub(crate) fn new_secret(&self) -> Secret {
         let mut bytes = [0; 32];

@@ -34,6 +34,7 @@ pub struct Cli {
 
 /// What the program can do.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum Command {
     /// Makes the data directory with private key, API token and a commented configuration, and says what comes next.
     ///
@@ -246,6 +247,7 @@ usher_protocol::debug_shows!(ListenCommand {});
 
 /// `usher tickets …`
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum TicketsCommand {
     /// Prints the balances: amount, unit and mint, one per line.
     Balances,
@@ -279,6 +281,7 @@ pub enum TicketsCommand {
 
 /// `usher lightning …`
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum LightningCommand {
     /// Prints balances, channels and warnings.
     Status {
@@ -353,6 +356,7 @@ pub enum LightningCommand {
 
 /// `usher store …`
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum StoreCommand {
     /// Moves everything from the SQLite file of database.path to the PostgreSQL database of database.url, or back.
     ///
@@ -388,6 +392,7 @@ pub enum CopyDirection {
 
 /// `usher notices …`
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum NoticesCommand {
     /// Sends a test message to each target of the configuration, and says which accepted it.
     ///
@@ -397,6 +402,7 @@ pub enum NoticesCommand {
 
 /// `usher users …`
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum UsersCommand {
     /// Erases a user, and prints what was kept: reason, kind, stream, and until when in Unix seconds, one per line.
     ///
@@ -410,6 +416,7 @@ pub enum UsersCommand {
 
 /// `usher oidc …`
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum OidcCommand {
     /// Prints what users agreed to: client, user's key, and scopes, one per line.
     Consents,
@@ -434,6 +441,7 @@ pub enum OidcCommand {
 
 /// `usher payments …`
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum PaymentsCommand {
     /// Prints payments as CSV, in the order in which they were requested. Amounts are millisats, times are UTC.
     Export {
@@ -454,6 +462,7 @@ pub enum PaymentsCommand {
 
 /// `usher key …`
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum KeyCommand {
     /// Makes a private key: 64 hex characters on standard output, its public key on standard error.
     Generate,
@@ -475,6 +484,7 @@ pub enum KeyCommand {
 
 /// `usher config …`
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum ConfigCommand {
     /// Prints what is in force and where it comes from, with every warning and mistake.
     Check,

@@ -273,5 +273,5 @@ impl Operators {
 }
 
 fn digest(secret: &str) -> String {
-    Sha256::digest(secret).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(Sha256::digest(secret))
 }

@@ -26,7 +26,7 @@ impl From<&AuditEntry> for AuditHead {
 /// The form in the log: the number and the hash in hex, separated by a colon.
 impl fmt::Display for AuditHead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.sequence, hex(&self.hash))
+        write!(f, "{}:{}", self.sequence, hex::encode(self.hash))
     }
 }
 
@@ -52,15 +52,6 @@ impl FromStr for AuditHead {
 #[derive(Debug, thiserror::Error)]
 #[error("must be a number, a colon, and 64 hex digits")]
 pub struct InvalidAuditHead;
-
-pub(crate) fn hex(hash: &[u8; 32]) -> String {
-    use fmt::Write as _;
-    hash.iter().fold(String::with_capacity(64), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
 
 /// A fault in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -39,7 +39,7 @@ impl IdempotencyKey {
 
     /// The key in lower-case hex.
     pub fn to_hex(self) -> String {
-        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+        hex::encode(self.0)
     }
 }
 

@@ -278,7 +278,7 @@ impl Subscription {
             .chain_update(date.attempt.to_be_bytes())
             .chain_update(&self.agreement.subscription_id)
             .finalize();
-        digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+        hex::encode(digest.get(..16).unwrap_or_default())
     }
 
     fn charged(&mut self, charged: &Charged, now: UnixMillis) -> StepResult {

@@ -5,7 +5,7 @@
 //! | `file` | the lock and the permissions of the database file |
 //! | `open`, `open_error` | connections and their settings, and errors of opening |
 //! | `schema` | migrations |
-//! | `thread_job`, `writer`, `readers` | the threads and their jobs |
+//! | `thread_job`, `writer`, `readers`, `checkpoints` | the threads and their jobs |
 //! | `inspect` | read-only inspection |
 //! | `execute` | statements on a connection |
 //! | `backup` | copying a database that is in use, for `usher backup` |
@@ -13,6 +13,7 @@
 //! | `disk_space` | check for enough disk space |
 
 mod backup;
+mod checkpoints;
 mod copy;
 mod disk_space;
 mod execute;
@@ -46,6 +47,7 @@ use crate::panic_signal::PanicSignal;
 use crate::row::Answer;
 use crate::statement::Query;
 
+use self::checkpoints::Checkpoints;
 use self::execute::{run_all, run_each};
 use self::file::DatabaseFile;
 use self::readers::{ReaderQueues, Readers};
@@ -107,9 +109,11 @@ impl SqliteStore {
             .name("store-writer".to_owned())
             .spawn(move || {
                 let _guard = guard;
-                writer::run(&connection, &mut queue, max_batch, &counting);
+                let mut checkpoints = Checkpoints::of(file.path().to_owned());
+                writer::run(&connection, &mut queue, max_batch, &counting, &mut checkpoints);
                 // The last connection to close moves the log into the database, which a reader cannot.
                 readers.close();
+                checkpoints.close();
                 if let Err((_, error)) = connection.close() {
                     tracing::error!(error = &error as &dyn std::error::Error, "the database could not be closed");
                 }

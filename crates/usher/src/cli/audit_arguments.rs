@@ -5,6 +5,7 @@ use usher_engine::audit::AuditHead;
 
 /// What can be done with the audit log.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum AuditCommand {
     /// Prints entries, the oldest first: number, time, who, address, action, outcome, details and request id, separated by tabs.
     ///

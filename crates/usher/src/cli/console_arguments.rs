@@ -4,6 +4,7 @@ use clap::Subcommand;
 
 /// `usher console …`
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum ConsoleCommand {
     /// Prints a link with which somebody becomes an operator: good once, and for an hour.
     Invite {

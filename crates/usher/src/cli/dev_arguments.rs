@@ -42,6 +42,7 @@ pub struct DevCommand {
 
 /// `usher dev …`
 #[derive(Clone, Copy, Debug, Subcommand)]
+#[command(defer = true)]
 pub enum DevAction {
     /// Prints variables and functions for a shell that uses the instance which runs on the folder `--data-dir`:
     /// `eval "$(usher --data-dir <folder> dev env)"`.

@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 
 /// `usher keys …`
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum KeysCommand {
     /// Creates a key, and prints its secret, which is shown this once.
     Create(NewKey),

@@ -24,6 +24,7 @@ pub struct WalletArgs {
 
 /// The commands of the wallet.
 #[derive(Clone, Debug, Subcommand)]
+#[command(defer = true)]
 pub enum WalletCommand {
     /// Creates a wallet with a new key; never overwrites an existing one.
     New {

@@ -73,8 +73,10 @@ impl Committer {
         };
         let audit = request.as_ref().and_then(|request| request.take());
         let on = self.core.timers.now();
-        let (mut commits, mut steps, mut announced) = (Vec::new(), Vec::new(), Vec::new());
-        for change in self.collector.collect(changes, now).await? {
+        let changes = self.collector.collect(changes, now).await?;
+        let (mut commits, mut steps) = (Vec::with_capacity(changes.len() + 1), Vec::with_capacity(changes.len()));
+        let mut announced = Vec::new();
+        for change in changes {
             let expected = change.expected;
             let (step, user_relays, announces) = Step::of(change, now, on);
             commits.push(self.commit_of(&step, expected, user_relays)?);

@@ -1,0 +1,83 @@
+//! Copies the write-ahead log into the database while the writer goes on.
+//!
+//! Only the writer can begin the log anew, once all of it is copied: it does so when the log is large, and copies what is
+//! left. A commit would wait long if that were the whole log.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::open::{connect, sync_copies};
+
+/// Jobs after which the log is copied again: the writer copies the pages of a few thousand jobs in some milliseconds.
+const EVERY: usize = 512;
+
+pub(crate) struct Checkpoints {
+    path: PathBuf,
+    /// Committed since the last copy began.
+    jobs: usize,
+    /// Started when there is something to copy.
+    thread: Option<CopyingThread>,
+}
+
+struct CopyingThread {
+    wake: SyncSender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Checkpoints {
+    /// Of the database file at `path`.
+    pub(crate) const fn of(path: PathBuf) -> Self {
+        Self { path, jobs: 0, thread: None }
+    }
+
+    /// Counts committed jobs.
+    pub(crate) fn committed(&mut self, jobs: usize) {
+        self.jobs += jobs;
+        if self.jobs < EVERY {
+            return;
+        }
+        self.jobs = 0;
+        if self.thread.is_none() {
+            let thread = CopyingThread::start(&self.path);
+            // Without it, the writer copies the whole log.
+            self.thread =
+                thread.inspect_err(|error| tracing::warn!(%error, "no thread copies the database's log")).ok();
+        }
+        // If it was woken and has not begun, that copy has these jobs, too.
+        if let Some(thread) = &self.thread {
+            let _ = thread.wake.try_send(());
+        }
+    }
+
+    /// Ends the thread after its copy, and closes its connection.
+    pub(crate) fn close(self) {
+        let Some(CopyingThread { wake, thread }) = self.thread else { return };
+        drop(wake);
+        if thread.join().is_err() {
+            tracing::error!("the thread that copies the database's log panicked");
+        }
+    }
+}
+
+impl CopyingThread {
+    fn start(path: &std::path::Path) -> Result<Self, Box<dyn Error>> {
+        let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        sync_copies(&connection)?;
+        let (wake, woken) = sync_channel(1);
+        let work = move || woken.iter().for_each(|()| copy(&connection));
+        let thread = thread::Builder::new().name("store-log".to_owned()).spawn(work)?;
+        Ok(Self { wake, thread })
+    }
+}
+
+/// Copies what no reader needs in the log; waits for nobody.
+fn copy(connection: &Connection) {
+    if let Err(error) = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())) {
+        // What is left is in the log, and copied later.
+        tracing::debug!(%error, "the database's log could not be copied");
+    }
+}
