@@ -37,32 +37,18 @@ pub struct Cli {
 #[command(defer = true)]
 pub enum Command {
     /// Makes the data directory with private key, API token and a commented configuration, and says what comes next.
-    ///
-    /// On a terminal it asks for what the options leave open. It never changes a file that is there: to run it again is
-    /// harmless.
     Init(InitCommand),
     /// Runs the service, as the configuration says.
     Serve,
     /// Asks the running service whether it is alive: exit code 0 if it is, otherwise 1.
-    ///
-    /// For the health check of a container, for scripts, and for load balancers that run commands.
     Health(HealthCommand),
     /// Runs everything embedded, to try and to develop against: the service, a relay, a user's wallet.
-    ///
-    /// Key and token are generated and shown. Everything is kept in a temporary folder, which is removed at the end, unless
-    /// --data-dir names one. Reads neither SERVICE_DATA_DIR nor SERVICE__ variables.
     Dev(DevCommand),
     /// Checks everything the service depends on: says what is true and what to do.
-    ///
-    /// Configuration, files of secrets, database, relays, clock, Lightning backend, webhook, mints, open files. It changes
-    /// nothing and posts no event, and works while the service runs and while it does not. Exit code 0: nothing needs
-    /// action, 1: something does, 78: the configuration has mistakes.
     Doctor(DoctorCommand),
     /// Plays the user: the reference wallet in a terminal or a script.
     Wallet(WalletArgs),
     /// Shows events as they happen and posts them to a local address, as the webhook would: for development.
-    ///
-    /// It listens to the service of the data directory. What happened before, or while it was away, is not shown.
     Listen(ListenCommand),
     /// Shows what the service's own ticket wallet holds, and gets it back from a mint.
     ///
@@ -85,15 +71,8 @@ pub enum Command {
     #[command(subcommand)]
     Store(StoreCommand),
     /// Backs up database, configuration and keys, also while the service runs, into one encrypted file.
-    ///
-    /// The file is a tar file in an age file. Without an option that says how to encrypt, it asks for a passphrase on a
-    /// terminal. Settings that the service has from its environment are part of the backup if this command has them too. An
-    /// embedded Lightning node's channels are not: an old copy of them loses money.
     Backup(BackupCommand),
     /// Restores a backup into the data directory, which must be missing or empty.
-    ///
-    /// Nothing is there before everything was verified. The original service must never run again: two services with one
-    /// key and one wallet lose money.
     Restore(RestoreCommand),
     /// Shows and revokes what users agreed to give apps (OpenID Connect), and rotates its signing keys.
     ///
@@ -139,7 +118,10 @@ pub enum Command {
     },
 }
 
-/// `usher init …`
+/// Makes the data directory with private key, API token and a commented configuration, and says what comes next.
+///
+/// On a terminal it asks for what the options leave open. It never changes a file that is there: to run it again is
+/// harmless.
 #[derive(Args)]
 pub struct InitCommand {
     /// A relay of the service; give at least two, of different operators [default: three public ones].
@@ -193,7 +175,9 @@ usher_protocol::words! {
     }
 }
 
-/// `usher health …`
+/// Asks the running service whether it is alive: exit code 0 if it is, otherwise 1.
+///
+/// For the health check of a container, for scripts, and for load balancers that run commands.
 #[derive(Debug, Args)]
 pub struct HealthCommand {
     /// Also asks whether it can do its work: its database works and a relay is connected. A restart does not help if not.
@@ -204,7 +188,11 @@ pub struct HealthCommand {
     pub timeout: u64,
 }
 
-/// `usher doctor …`
+/// Checks everything the service depends on: says what is true and what to do.
+///
+/// Configuration, files of secrets, database, relays, clock, Lightning backend, webhook, mints, open files. It changes
+/// nothing and posts no event, and works while the service runs and while it does not. Exit code 0: nothing needs
+/// action, 1: something does, 78: the configuration has mistakes.
 #[derive(Debug, Args)]
 pub struct DoctorCommand {
     /// Prints a JSON object per line: `check`, `state` (`ok`, `warn`, `fail`), `message`, `advice`.
@@ -212,7 +200,9 @@ pub struct DoctorCommand {
     pub json: bool,
 }
 
-/// `usher listen …`
+/// Shows events as they happen and posts them to a local address, as the webhook would: for development.
+///
+/// It listens to the service of the data directory. What happened before, or while it was away, is not shown.
 #[derive(Args)]
 pub struct ListenCommand {
     /// Posts each event here, signed, once.

@@ -81,3 +81,31 @@ fn copy(connection: &Connection) {
         tracing::debug!(%error, "the database's log could not be copied");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::file::DatabaseFile;
+    use crate::sqlite::{SqliteOptions, open};
+
+    #[test]
+    fn log_is_copied_after_some_jobs() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("usher.db");
+        let file = DatabaseFile::claim(&path).unwrap();
+        // The schema is in its log.
+        let writer = open::writer(&file, &SqliteOptions::default()).unwrap();
+        let size = || std::fs::metadata(&path).unwrap().len();
+        let before = size();
+        let mut checkpoints = Checkpoints::of(path.clone());
+        checkpoints.committed(EVERY - 1);
+        assert!(checkpoints.thread.is_none());
+        checkpoints.committed(1);
+        checkpoints.close();
+        assert!(size() > before, "{before} bytes");
+        let copied = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+        let (busy, all, done): (i64, i64, i64) =
+            writer.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], copied).unwrap();
+        assert_eq!((busy, all), (0, done));
+    }
+}

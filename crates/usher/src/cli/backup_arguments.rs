@@ -4,7 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// `usher backup …`
+/// Backs up database, configuration and keys, also while the service runs, into one encrypted file.
+///
+/// The file is a tar file in an age file. Without an option that says how to encrypt, it asks for a passphrase on a
+/// terminal. Settings that the service has from its environment are part of the backup if this command has them too. An
+/// embedded Lightning node's channels are not: an old copy of them loses money.
 #[derive(Debug, Args)]
 pub struct BackupCommand {
     /// The file to make. If it is a folder, a file is made in it that is named after the time. `-`: standard output.
@@ -21,7 +25,10 @@ pub struct BackupCommand {
     pub unencrypted: bool,
 }
 
-/// `usher restore …`
+/// Restores a backup into the data directory, which must be missing or empty.
+///
+/// Nothing is there before everything was verified. The original service must never run again: two services with one
+/// key and one wallet lose money.
 #[derive(Debug, Args)]
 pub struct RestoreCommand {
     /// The backup. `-`: standard input.

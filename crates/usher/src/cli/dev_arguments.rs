@@ -4,7 +4,10 @@ use std::net::Ipv4Addr;
 
 use clap::{Args, Subcommand};
 
-/// `usher dev …`
+/// Runs everything embedded, to try and to develop against: the service, a relay, a user's wallet.
+///
+/// Key and token are generated and shown. Everything is kept in a temporary folder, which is removed at the end, unless
+/// --data-dir names one. Reads neither SERVICE_DATA_DIR nor SERVICE__ variables.
 #[derive(Debug, Args)]
 pub struct DevCommand {
     /// The service's port [default: info.listen_port of the folder's config.toml, else 3000, or a free one].

@@ -27,7 +27,7 @@ pub enum KeysCommand {
     },
 }
 
-/// What a new key may do.
+/// Creates a key, and prints its secret, which is shown this once.
 #[derive(Debug, Args)]
 pub struct NewKey {
     /// What you call it.

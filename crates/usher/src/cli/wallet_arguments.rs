@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-/// The reference wallet: opens handshake URLs, shows the requests of services, replies to them.
+/// Plays the user: the reference wallet in a terminal or a script.
 #[derive(Clone, Debug, Args)]
 pub struct WalletArgs {
     /// The wallet's file [default: wallet.json in the data directory].
