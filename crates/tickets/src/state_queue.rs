@@ -34,7 +34,7 @@ pub(crate) struct StateRequest {
 }
 
 impl StateQueue {
-    /// Adds a request. True if the caller must start [`Core::send_all`].
+    /// Adds a request. True if the caller must start `Core::send_all`.
     pub(crate) fn add(
         &self,
         ys: Vec<PublicKey>,

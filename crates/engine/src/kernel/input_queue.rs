@@ -1,5 +1,5 @@
 //! The queue of inputs, the only way to step an operation: parts add inputs for operations, and the
-//! [workers](super::workers) process them.
+//! [workers](super::operation_workers) process them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

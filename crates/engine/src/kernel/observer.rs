@@ -21,7 +21,7 @@ pub(crate) struct CommittedStep<'a> {
 /// Observes the operations of a feature. Every method has a default that does nothing.
 pub(crate) trait Observer: Send + Sync {
     /// Called at the start for each open operation. `read` is its version and its state, for the kinds that are read at
-    /// the start ([`StateMachine::is_read_at_start`](crate::machine::StateMachine::is_read_at_start)).
+    /// the start ([`OperationKind::is_read_at_start`](crate::ports::OperationKind::is_read_at_start)).
     fn restored(&self, _open: &OpenOperation, _read: Option<(Version, &Operation)>, _now: UnixMillis) {}
 
     /// Called before unfinished operations are committed. The result is dropped after the commit, or its failure.

@@ -4,7 +4,9 @@
 //! left. A commit would wait long if that were the whole log.
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
@@ -17,6 +19,7 @@ const EVERY: usize = 512;
 
 pub(crate) struct Checkpoints {
     path: PathBuf,
+    file: Arc<File>,
     /// Committed since the last copy began.
     jobs: usize,
     /// Started when there is something to copy.
@@ -29,9 +32,9 @@ struct CopyingThread {
 }
 
 impl Checkpoints {
-    /// Of the database file at `path`.
-    pub(crate) const fn of(path: PathBuf) -> Self {
-        Self { path, jobs: 0, thread: None }
+    /// Of the database `file` at `path`. It must be closed after all connections: their locks on it end with it (`fcntl`).
+    pub(crate) const fn of(path: PathBuf, file: Arc<File>) -> Self {
+        Self { path, file, jobs: 0, thread: None }
     }
 
     /// Counts committed jobs.
@@ -42,7 +45,7 @@ impl Checkpoints {
         }
         self.jobs = 0;
         if self.thread.is_none() {
-            let thread = CopyingThread::start(&self.path);
+            let thread = CopyingThread::start(&self.path, Arc::clone(&self.file));
             // Without it, the writer copies the whole log.
             self.thread =
                 thread.inspect_err(|error| tracing::warn!(%error, "no thread copies the database's log")).ok();
@@ -64,21 +67,25 @@ impl Checkpoints {
 }
 
 impl CopyingThread {
-    fn start(path: &std::path::Path) -> Result<Self, Box<dyn Error>> {
+    fn start(path: &Path, file: Arc<File>) -> Result<Self, Box<dyn Error>> {
         let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         sync_copies(&connection)?;
         let (wake, woken) = sync_channel(1);
-        let work = move || woken.iter().for_each(|()| copy(&connection));
+        let work = move || woken.iter().for_each(|()| copy(&connection, &file));
         let thread = thread::Builder::new().name("store-log".to_owned()).spawn(work)?;
         Ok(Self { wake, thread })
     }
 }
 
 /// Copies what no reader needs in the log; waits for nobody.
-fn copy(connection: &Connection) {
+fn copy(connection: &Connection, file: &File) {
+    // What is not copied or not on disk is in the log, and copied later.
     if let Err(error) = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())) {
-        // What is left is in the log, and copied later.
         tracing::debug!(%error, "the database's log could not be copied");
+    }
+    // SQLite does it only for the whole log: the writer would wait for all copies of the log.
+    if let Err(error) = file.sync_data() {
+        tracing::debug!(%error, "the database could not be synchronised");
     }
 }
 
@@ -93,11 +100,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("usher.db");
         let file = DatabaseFile::claim(&path).unwrap();
+        let synchronised = Arc::new(File::open(&path).unwrap());
         // The schema is in its log.
         let writer = open::writer(&file, &SqliteOptions::default()).unwrap();
         let size = || std::fs::metadata(&path).unwrap().len();
         let before = size();
-        let mut checkpoints = Checkpoints::of(path.clone());
+        let mut checkpoints = Checkpoints::of(path.clone(), synchronised);
         checkpoints.committed(EVERY - 1);
         assert!(checkpoints.thread.is_none());
         checkpoints.committed(1);

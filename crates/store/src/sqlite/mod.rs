@@ -30,6 +30,7 @@ mod thread_job;
 mod thread_panic_tests;
 mod writer;
 
+use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -91,6 +92,9 @@ impl SqliteStore {
     /// Opens or creates the database at `path`, migrates it, and starts the threads. Blocks.
     pub fn open(path: &Path, options: SqliteOptions) -> Result<Self, OpenError> {
         let file = DatabaseFile::claim(path)?;
+        let opened =
+            File::open(file.path()).map_err(|source| OpenError::File { path: file.path().to_owned(), source })?;
+        let opened = Arc::new(opened);
         let connection = open::writer(&file, &options)?;
         let capacity = options.queue.clamp(1, MAX_QUEUE);
         let reading = (0..options.readers.max(1)).map(|_| open::reader(&file)).collect::<Result<_, _>>()?;
@@ -109,7 +113,7 @@ impl SqliteStore {
             .name("store-writer".to_owned())
             .spawn(move || {
                 let _guard = guard;
-                let mut checkpoints = Checkpoints::of(file.path().to_owned());
+                let mut checkpoints = Checkpoints::of(file.path().to_owned(), Arc::clone(&opened));
                 writer::run(&connection, &mut queue, max_batch, &counting, &mut checkpoints);
                 // The last connection to close moves the log into the database, which a reader cannot.
                 readers.close();
@@ -117,6 +121,7 @@ impl SqliteStore {
                 if let Err((_, error)) = connection.close() {
                     tracing::error!(error = &error as &dyn std::error::Error, "the database could not be closed");
                 }
+                drop(opened);
                 drop(file);
                 drop(alive);
             })
