@@ -121,10 +121,7 @@ pub struct Proved {
 
 impl LocalInstance {
     /// The instance of this folder and configuration. Does not connect.
-    ///
-    /// # Errors
-    /// When the private key cannot be used.
-    pub fn of(config: &Config, data_dir: &Path) -> Result<Self, Failure> {
+    pub fn of(config: &Config, data_dir: &Path) -> Self {
         let configured = SocketAddr::new(config.info.listen_address, config.info.port());
         let configured = (configured.port() != 0).then(|| from_this_machine(configured));
         Self::at(Place::Folder(data_dir.to_owned(), configured), config)
@@ -133,17 +130,17 @@ impl LocalInstance {
     /// The same at an `http` URL.
     ///
     /// # Errors
-    /// If the URL is not `http`, or the private key cannot be used.
+    /// If the URL is not `http`.
     pub fn named(url: &Url, config: &Config) -> Result<Self, Failure> {
         let host = url.host_str().filter(|_| url.scheme() == "http").map(|host| host.trim_matches(['[', ']']));
         match (host, url.port_or_known_default()) {
-            (Some(host), Some(port)) => Self::at(Place::Named(host.to_owned(), port), config),
+            (Some(host), Some(port)) => Ok(Self::at(Place::Named(host.to_owned(), port), config)),
             _ => Err(Failure::usage("name the file of the token with --token-file")),
         }
     }
 
-    fn at(place: Place, config: &Config) -> Result<Self, Failure> {
-        Ok(Self { place, key: instance_key(&identity(config)?), tasks: TaskTracker::new() })
+    fn at(place: Place, config: &Config) -> Self {
+        Self { place, key: instance_key(&identity(config)), tasks: TaskTracker::new() }
     }
 
     /// Sends a request and reads the response, within `within`.

@@ -91,7 +91,7 @@ impl Service {
         let real: Arc<dyn Clock> = Arc::new(SystemClock);
         let clock = mode.clock().unwrap_or_else(|| Arc::clone(&real));
         let randomness: Arc<dyn Randomness> = Arc::new(OsRandomness);
-        let identity = identity(config)?;
+        let identity = identity(config);
         let (http, operations, relays) = (TaskGroup::default(), TaskGroup::default(), TaskGroup::default());
 
         let roster = ServiceRelays::load(&*store, config.nostr.relays.addresses()).await?;

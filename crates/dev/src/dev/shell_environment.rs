@@ -75,7 +75,7 @@ pub(super) fn print(folder: Option<&Path>) -> Result<(), Failure> {
     let config = load(&super::data_dir::source(&std::path::absolute(folder)?, &[])).config;
     let instance = config.map(|config| LocalInstance::of(&config, folder));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let is_running = match instance.transpose()? {
+    let is_running = match instance {
         Some(instance) if !environment.is_empty() => runtime.block_on(instance.connect()).is_ok(),
         _ => false,
     };

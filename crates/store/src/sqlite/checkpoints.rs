@@ -14,7 +14,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::open::{connect, sync_copies};
 
-/// Jobs after which the log is copied again: the writer copies the pages of a few thousand jobs in some milliseconds.
+/// Jobs after which the log is copied again: the writer copies the pages of so many in milliseconds.
 const EVERY: usize = 512;
 
 pub(crate) struct Checkpoints {

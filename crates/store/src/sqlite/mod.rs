@@ -121,6 +121,7 @@ impl SqliteStore {
                 if let Err((_, error)) = connection.close() {
                     tracing::error!(error = &error as &dyn std::error::Error, "the database could not be closed");
                 }
+                // See `Checkpoints::of`.
                 drop(opened);
                 drop(file);
                 drop(alive);

@@ -34,7 +34,7 @@ pub fn run(options: &HealthCommand, data_dir: Option<PathBuf>) -> Result<(), Fai
 }
 
 async fn ask_whether_ready(config: &Config, data_dir: &Path, within: Duration) -> Result<(), Failure> {
-    let instance = LocalInstance::of(config, data_dir)?;
+    let instance = LocalInstance::of(config, data_dir);
     let request = request(Method::GET, "/health/ready", config.auth.auth_token.secret());
     let request = request.map_err(|why| unhealthy(&why.to_string()))?.body(String::new());
     let request = request.map_err(|error| unhealthy(&error.to_string()))?;

@@ -146,7 +146,7 @@ async fn start(
     };
     process::keep(&listeners.api);
     listeners.pages.iter().for_each(process::keep);
-    let identity = identity(config)?;
+    let identity = identity(config);
     let port_of_pages = listeners.pages.as_ref().map(TcpListener::local_addr).transpose()?;
     let site = standby_site(config, pages_url(config, port_of_pages.unwrap_or(listeners.api.local_addr()?)));
     let forwarding = Forwarding {

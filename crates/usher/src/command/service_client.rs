@@ -44,7 +44,7 @@ impl ServiceClient {
     /// The service of this configuration and data directory. Does not connect.
     pub(super) fn new(loaded: &Loaded, data_dir: &Path) -> Result<Self, Failure> {
         let config = config_of(loaded)?;
-        let instance = LocalInstance::of(config, data_dir)?;
+        let instance = LocalInstance::of(config, data_dir);
         Ok(Self { instance, token: config.auth.auth_token.secret().clone() })
     }
 

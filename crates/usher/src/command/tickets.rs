@@ -66,7 +66,7 @@ async fn balances(config: &Config, source: &Source) -> Result<String, Failure> {
 async fn check(config: &Config, source: &Source) -> Result<String, Failure> {
     let database = open_existing(config, source).await?;
     let wallet =
-        ticket_wallet::open(config, &identity(config)?.keys, Arc::clone(&database.store), Arc::new(SystemClock))?;
+        ticket_wallet::open(config, &identity(config).keys, Arc::clone(&database.store), Arc::new(SystemClock))?;
     let checked = wallet.check_set_aside().await;
     wallet.close().await;
     database.close().await;
@@ -101,7 +101,7 @@ async fn restore(
     make_data_dir(&source.data_dir)?;
     let database = open(config, source).await?;
     let wallet =
-        ticket_wallet::open(config, &identity(config)?.keys, Arc::clone(&database.store), Arc::new(SystemClock))?;
+        ticket_wallet::open(config, &identity(config).keys, Arc::clone(&database.store), Arc::new(SystemClock))?;
     let restored = wallet.restore(&mint, secrets, auth.as_ref()).await;
     wallet.close().await;
     database.close().await;

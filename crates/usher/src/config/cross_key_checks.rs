@@ -69,7 +69,9 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, errors: &mut Vec<ConfigErr
         }
     }
     let proof = reader.peek_set::<SubkeyProof>("nostr.subkey_proof");
-    if let (Some(proof), Some(key)) = (proof, reader.peek::<PrivateKey>("nostr.private_key")) {
+    if let Some(proof) = proof
+        && let Some(key) = reader.peek::<PrivateKey>("nostr.private_key")
+    {
         match proof.verify(&key.public(), Permission::Auth, now.secs()) {
             Ok(()) => {}
             Err(ProofError::NotDerived) => {

@@ -51,7 +51,7 @@ pub(super) struct Response {
 
 impl Service {
     pub(super) async fn find(config: &Config, data_dir: &Path, findings: &mut Vec<Finding>) -> Presence {
-        let Ok(instance) = LocalInstance::of(config, data_dir) else { return Presence::Unknown };
+        let instance = LocalInstance::of(config, data_dir);
         let service = Self { instance, token: config.auth.auth_token.secret().clone() };
         let base = match service.instance.connect().await {
             Ok(proved) => format!("http://{}", proved.address),

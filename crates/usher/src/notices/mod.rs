@@ -21,7 +21,6 @@ use tokio_util::sync::CancellationToken;
 use usher_engine::UnixMillis;
 use usher_engine::ports::{Clock, StoreError, SystemClock};
 use usher_instance::LeaseGate;
-use usher_protocol::Keys;
 use usher_relays::{Origin, RelayAddress};
 
 use self::attention::{Attention, Causes, MAX_CAUSES, Sent};
@@ -95,7 +94,7 @@ impl Notices {
                 relays.filter(|relay| relay.origin == Origin::Configured).map(|relay| relay.url).collect()
             }
         };
-        let sender = Sender { keys: keys(config)?, relays: Arc::new(relays), gate: gate.clone() };
+        let sender = Sender { keys: identity(config).keys, relays: Arc::new(relays), gate: gate.clone() };
         let mut stored = read(&*parts.store).await?;
         let (now, monotonic) = (clock.now(), clock.monotonic());
         let (mut attention, mut targets) = (Attention::default(), Vec::new());
@@ -243,7 +242,8 @@ pub(crate) async fn test(
     if targets.is_empty() {
         return Err(Failure::said("notices is not set: it says where notices are sent (docs/notices.md)"));
     }
-    let sender = Sender { keys: keys(config)?, relays: Arc::new(move || relays.clone()), gate: LeaseGate::default() };
+    let sender =
+        Sender { keys: identity(config).keys, relays: Arc::new(move || relays.clone()), gate: LeaseGate::default() };
     let (service, console) = names(config);
     let now = SystemClock.now();
     let message = Message::test(&service, console.as_deref(), now);
@@ -263,10 +263,6 @@ fn names(config: &Config) -> (String, Option<String>) {
     let listens_on = (config.info.listen_address, config.info.port()).into();
     let console = public.then(|| format!("{}/console", pages_url(config, listens_on)));
     (service_name(config).unwrap_or("Usher").to_owned(), console)
-}
-
-fn keys(config: &Config) -> Result<Keys, Failure> {
-    Ok(identity(config)?.keys)
 }
 
 /// What was sent to each target. An unreadable record is ignored: then everything is sent once more.

@@ -61,7 +61,7 @@ impl ListenOptions {
             (Some(events), Some(config)) => {
                 Place::Local(LocalInstance::named(&events, config)?, events.path().to_owned())
             }
-            (None, Some(config)) => Place::Local(LocalInstance::of(config, &source.data_dir)?, "/events".to_owned()),
+            (None, Some(config)) => Place::Local(LocalInstance::of(config, &source.data_dir), "/events".to_owned()),
             (None, None) => return Err(Failure::usage("--base names the service")),
         };
         let configured = || config.as_ref().map(|config| config.auth.auth_token.secret().clone());

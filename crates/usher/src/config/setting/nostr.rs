@@ -1,6 +1,5 @@
 //! Settings of the service on Nostr.
 
-use secrecy::{ExposeSecret as _, SecretString};
 use usher_protocol::handshake_url::MAX_RELAYS;
 use usher_protocol::keys::{KeyError, parse_secret_key};
 use usher_protocol::subkey::SubkeyProof;
@@ -10,22 +9,19 @@ use usher_relays::RelayAddress;
 use super::lists::{are_different, list_setting};
 use super::{RawValue, SET, Setting, empty, text, unfit};
 
-/// The service's private key.
+/// The service's private key. `Debug` shows the public key only.
 #[derive(Clone, Debug)]
-pub struct PrivateKey {
-    hex: SecretString,
-    public: PublicKey,
-}
+pub struct PrivateKey(Keys);
 
 impl PrivateKey {
     /// The public key.
-    pub const fn public(&self) -> PublicKey {
-        self.public
+    pub fn public(&self) -> PublicKey {
+        self.0.public_key()
     }
 
-    /// The key pair; never `None`, because the key was validated.
-    pub fn keys(&self) -> Option<Keys> {
-        parse_secret_key(self.hex.expose_secret()).ok().map(Keys::new)
+    /// The key pair.
+    pub const fn keys(&self) -> &Keys {
+        &self.0
     }
 }
 
@@ -44,11 +40,11 @@ impl Setting for PrivateKey {
             KeyError::NotAScalar => "is out of range for a private key".to_owned(),
             _ => unfit::<Self>(),
         })?;
-        Ok(Self { hex: key.to_secret_hex().into(), public: Keys::new(key).public_key() })
+        Ok(Self(Keys::new(key)))
     }
 
     fn show(&self) -> String {
-        format!("{SET} (public key {})", self.public.to_hex())
+        format!("{SET} (public key {})", self.public().to_hex())
     }
 }
 

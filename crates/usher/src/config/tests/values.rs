@@ -342,7 +342,7 @@ fn limits_reach_the_parts_that_enforce_them() {
         given.variable(&format!("LIMITS__{name}"), &value.to_string())
     });
     let config = given.config();
-    let identity = crate::identity::identity(&config).unwrap();
+    let identity = crate::identity::identity(&config);
     let engine = crate::service_options::engine_options(&config, &identity, "http://127.0.0.1/");
     let (api, serve) =
         (crate::service_options::limits(&config), crate::service_options::serve_options(&config, &identity));
