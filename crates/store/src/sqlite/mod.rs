@@ -5,7 +5,7 @@
 //! | `file` | the lock and the permissions of the database file |
 //! | `open`, `open_error` | connections and their settings, and errors of opening |
 //! | `schema` | migrations |
-//! | `thread_job`, `writer`, `readers`, `checkpoints` | the threads and their jobs |
+//! | `thread_job`, `writer`, `readers` | the threads and their jobs |
 //! | `inspect` | read-only inspection |
 //! | `execute` | statements on a connection |
 //! | `backup` | copying a database that is in use, for `usher backup` |
@@ -13,7 +13,6 @@
 //! | `disk_space` | check for enough disk space |
 
 mod backup;
-mod checkpoints;
 mod copy;
 mod disk_space;
 mod execute;
@@ -30,7 +29,6 @@ mod thread_job;
 mod thread_panic_tests;
 mod writer;
 
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -48,7 +46,6 @@ use crate::panic_signal::PanicSignal;
 use crate::row::Answer;
 use crate::statement::Query;
 
-use self::checkpoints::Checkpoints;
 use self::execute::{run_all, run_each};
 use self::file::DatabaseFile;
 use self::readers::{ReaderQueues, Readers};
@@ -92,9 +89,6 @@ impl SqliteStore {
     /// Opens or creates the database at `path`, migrates it, and starts the threads. Blocks.
     pub fn open(path: &Path, options: SqliteOptions) -> Result<Self, OpenError> {
         let file = DatabaseFile::claim(path)?;
-        let opened =
-            File::open(file.path()).map_err(|source| OpenError::File { path: file.path().to_owned(), source })?;
-        let opened = Arc::new(opened);
         let connection = open::writer(&file, &options)?;
         let capacity = options.queue.clamp(1, MAX_QUEUE);
         let reading = (0..options.readers.max(1)).map(|_| open::reader(&file)).collect::<Result<_, _>>()?;
@@ -113,16 +107,12 @@ impl SqliteStore {
             .name("store-writer".to_owned())
             .spawn(move || {
                 let _guard = guard;
-                let mut checkpoints = Checkpoints::of(file.path().to_owned(), Arc::clone(&opened));
-                writer::run(&connection, &mut queue, max_batch, &counting, &mut checkpoints);
+                writer::run(&connection, &mut queue, max_batch, &counting);
                 // The last connection to close moves the log into the database, which a reader cannot.
                 readers.close();
-                checkpoints.close();
                 if let Err((_, error)) = connection.close() {
                     tracing::error!(error = &error as &dyn std::error::Error, "the database could not be closed");
                 }
-                // See `Checkpoints::of`.
-                drop(opened);
                 drop(file);
                 drop(alive);
             })

@@ -19,8 +19,11 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Prepared statements cached on each connection: more than exist, so that none is prepared twice.
 const STATEMENTS: usize = 128;
 
-/// Size of the write-ahead log at which the writer copies what is left of it into the database and begins it anew, in pages
-/// of 4 KiB: 16 MiB. A start after a crash reads no more than this.
+/// Size of the write-ahead log at which the writer copies it into the database, in pages of 4 KiB: 16 MiB. Each page is
+/// then copied once for many commits, and a start after a crash reads no more than this.
+///
+/// Only the writer copies it: a copy by another connection counts before it is on disk, and SQLite does not repeat it if the
+/// disk fails.
 const CHECKPOINT_PAGES: u32 = 4096;
 
 /// Size to which the write-ahead log is truncated after readers delayed its checkpoint, in bytes.
@@ -90,7 +93,7 @@ fn configure_writer(connection: &Connection, options: &SqliteOptions) -> rusqlit
     }
     // On macOS, more than `fsync` is needed.
     connection.pragma_update(None, "fullfsync", true)?;
-    sync_copies(connection)?;
+    connection.pragma_update(None, "checkpoint_fullfsync", true)?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     connection.pragma_update(None, "journal_size_limit", LOG_BYTES)?;
     // Removed data is overwritten with zeros instead of staying in the file until its space is reused.
@@ -107,11 +110,6 @@ fn configure_writer(connection: &Connection, options: &SqliteOptions) -> rusqlit
 /// Whether a commit that is acknowledged is on disk.
 fn set_synchronous(connection: &Connection, full: bool) -> Result<(), SqliteFailure> {
     connection.pragma_update(None, "synchronous", if full { "full" } else { "off" }).during("configure the database")
-}
-
-/// Copies of the log are on disk before it begins anew, also on macOS.
-pub(super) fn sync_copies(connection: &Connection) -> rusqlite::Result<()> {
-    connection.pragma_update(None, "checkpoint_fullfsync", true)
 }
 
 pub(super) fn set_cache(connection: &Connection, kib: u32) -> rusqlite::Result<()> {

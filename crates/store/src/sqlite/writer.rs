@@ -9,19 +9,12 @@ use std::time::Instant;
 use rusqlite::Connection;
 use tokio::sync::mpsc;
 
-use super::checkpoints::Checkpoints;
 use super::failure::{During as _, SqliteFailure};
 use super::thread_job::{CommitJob, Job, Message};
 use crate::metrics::Metrics;
 
 /// Writes until it is closed (or every sender is dropped) and the queue is empty.
-pub(crate) fn run(
-    connection: &Connection,
-    queue: &mut mpsc::Receiver<Message>,
-    max_batch: usize,
-    metrics: &Metrics,
-    checkpoints: &mut Checkpoints,
-) {
+pub(crate) fn run(connection: &Connection, queue: &mut mpsc::Receiver<Message>, max_batch: usize, metrics: &Metrics) {
     let mut messages = Vec::with_capacity(max_batch);
     while queue.blocking_recv_many(&mut messages, max_batch) > 0 {
         fail::fail_point!("store-writer");
@@ -32,9 +25,7 @@ pub(crate) fn run(
                 Message::Close => queue.close(),
             }
         }
-        let jobs = batch.len();
         commit(connection, batch, metrics);
-        checkpoints.committed(jobs);
     }
 }
 
