@@ -56,7 +56,7 @@ pub use forwarding_key::ForwardingKey;
 pub use instance_proof::{InstanceKey, USHER_CHALLENGE, USHER_PROOF};
 pub use middleware::DeadlineExtension;
 pub use problem::{ErrorCode, Problem};
-pub use router::openapi;
+pub use router::{Routes, openapi};
 pub use server::{ServeOptions, Surface, serve};
 pub use service_status::{
     Family, Measure, MintReadiness, RateReadiness, RateSourceReadiness, Readiness, RelaysReadiness, Sample,

@@ -95,21 +95,36 @@ fn api_of_console(mut context: Context) -> Router {
     api.layer(from_fn_with_state(context, middleware::handle)).with_state(state)
 }
 
+/// The routes of all endpoints, without what they serve: a start makes them beside its other work.
+pub struct Routes {
+    table: Arc<RouteTable>,
+    routers: [(AuthPolicy, Router<ApiState>); 4],
+}
+
+impl Routes {
+    /// All of them.
+    pub fn all() -> Self {
+        let groups = endpoints::groups::<()>();
+        let table = Arc::new(RouteTable::of(&groups));
+        let mut endpoints: Vec<_> = groups.into_iter().flat_map(|group| group.endpoints).collect();
+        let routers = AuthPolicy::ALL.map(|policy| {
+            let endpoints = endpoints.extract_if(.., |endpoint| endpoint.policy == policy);
+            (policy, endpoints.fold(Router::new(), |router, endpoint| router.route(&endpoint.path, endpoint.router)))
+        });
+        Self { table, routers }
+    }
+}
+
 /// The whole API. Unknown paths require the token as well, so that unauthenticated peers learn nothing.
-pub(crate) fn api(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
-    let groups = endpoints::groups::<()>();
-    let routes = Arc::new(RouteTable::of(&groups));
-    let mut endpoints: Vec<_> = groups.into_iter().flat_map(|group| group.endpoints).collect();
-    let routers = AuthPolicy::ALL.map(|policy| {
-        let endpoints = endpoints.extract_if(.., |endpoint| endpoint.policy == policy);
-        let router = endpoints.fold(Router::new(), |router, endpoint| router.route(&endpoint.path, endpoint.router));
+pub(crate) fn api(state: ApiState, Routes { table, routers }: Routes, trusted_proxies: TrustedProxies) -> Router {
+    let routers = routers.map(|(policy, router)| {
         let router = if policy == AuthPolicy::Client {
             let router = router.merge(state.test_routes.clone()).method_not_allowed_fallback(method_not_allowed);
             router.fallback(route_not_found)
         } else {
             router.method_not_allowed_fallback(method_not_allowed)
         };
-        let (routes, trusted_proxies) = (Arc::clone(&routes), trusted_proxies.clone());
+        let (routes, trusted_proxies) = (Arc::clone(&table), trusted_proxies.clone());
         let context = Context { state: state.clone(), policy, routes, trusted_proxies };
         router.layer(from_fn_with_state(context, middleware::handle))
     });

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use usher_age_verifiers::{OidcOptions, OidcVerifier, VerificationServiceClient, VerificationServiceOptions};
-use usher_api::{ApiParts, ApiState, ApiTokens, ServeOptions, Setting, Surface};
+use usher_api::{ApiParts, ApiState, ApiTokens, Routes, ServeOptions, Setting, Surface};
 use usher_engine::access::{KeyRing, Operators};
 use usher_engine::ports::{
     AgeVerifier, Clock, OsRandomness, Payees, Randomness, RemoteSigner, SystemClock, WebhookSender,
@@ -93,6 +93,7 @@ impl Service {
         let randomness: Arc<dyn Randomness> = Arc::new(OsRandomness);
         let identity = identity(config);
         let (http, operations, relays) = (TaskGroup::default(), TaskGroup::default(), TaskGroup::default());
+        let routes = http.tasks.spawn(async { Routes::all() });
 
         let roster = ServiceRelays::load(&*store, config.nostr.relays.addresses()).await?;
         let mut options = RelayOptions::new(identity.clone(), roster.relays());
@@ -230,16 +231,18 @@ impl Service {
         });
         // The service may have stopped right after a key was revoked.
         state.decline_requests_of_revoked_keys();
-        let serve = |listener, surface| {
+        let serve = |listener, routes, surface| {
             let options = ServeOptions { surface, ..serve_options(config, &identity) };
-            http.tasks.spawn(usher_api::serve(listener, state.clone(), options, http.tasks.clone(), http.stop.clone()));
+            let (tasks, stop) = (http.tasks.clone(), http.stop.clone());
+            http.tasks.spawn(usher_api::serve(listener, state.clone(), routes, options, tasks, stop));
         };
+        let routes = routes.await.unwrap_or_else(|_| Routes::all());
         match pages_listener {
             Some(pages) => {
-                serve(listener, Surface::Api);
-                serve(pages, Surface::Pages);
+                serve(listener, routes, Surface::Api);
+                serve(pages, Routes::all(), Surface::Pages);
             }
-            None => serve(listener, Surface::Everything),
+            None => serve(listener, routes, Surface::Everything),
         }
         let _address_file = AddressFile::write(data_dir, address);
         Ok(Self {

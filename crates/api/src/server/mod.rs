@@ -20,7 +20,7 @@ pub use options::{ServeOptions, Surface};
 use refusal::Refusals;
 
 use crate::connection_table::ConnectionTable;
-use crate::{ApiState, router};
+use crate::{ApiState, Routes, router};
 
 /// The interval between two log lines about evicted connections.
 const EVICTED_LINE_EVERY: Duration = Duration::from_secs(60);
@@ -37,12 +37,14 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub async fn serve(
     listener: TcpListener,
     state: ApiState,
+    routes: Routes,
     options: ServeOptions,
     tasks: TaskTracker,
     stop: CancellationToken,
 ) {
     // Not the proxies of the pages: anybody who connects from their address could forge another one.
-    let (table, api) = (state.connections.clone(), router::api(state.clone(), options.trusted_api_proxies.clone()));
+    let api = router::api(state.clone(), routes, options.trusted_api_proxies.clone());
+    let table = state.connections.clone();
     let served = Served { table, router: router::router(state, api.clone(), &options), api };
     serve_router(listener, served, options, tasks, stop).await;
 }

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_api::{
-    ApiParts, ApiState, ApiTokens, ConsoleOptions, Family, Limits, Readiness, RelaysReadiness, ServeOptions,
+    ApiParts, ApiState, ApiTokens, ConsoleOptions, Family, Limits, Readiness, RelaysReadiness, Routes, ServeOptions,
     ServiceStatus, Setting, WalletReadiness,
 };
 use usher_engine::access::{KeyRing, Operator, Operators, Role};
@@ -245,7 +245,7 @@ impl Builder {
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let serving = usher_api::serve(listener, state, self.serve, tasks.clone(), stop.clone());
+        let serving = usher_api::serve(listener, state, Routes::all(), self.serve, tasks.clone(), stop.clone());
         TestApp {
             address,
             http: reqwest::Client::builder().timeout(TIMEOUT).build().unwrap(),

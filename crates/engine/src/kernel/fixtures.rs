@@ -190,7 +190,9 @@ impl Rows {
         stored.revision += 1;
         stored.done = commit.done;
         stored.finished_at = commit.finished.then_some(at);
-        claims.extend(commit.claims);
+        if !commit.random_keys {
+            claims.extend(commit.claims);
+        }
         for event in commit.events {
             let event = event.at_index(stored.next_index);
             stored.next_index += 1;

@@ -190,6 +190,10 @@ impl StateMachine for Login {
         let asked = self.authentication.as_ref().map(Authentication::correlation);
         [CorrelationKey::token(&self.token)].into_iter().chain(asked).collect()
     }
+
+    fn has_random_keys(&self) -> bool {
+        true
+    }
 }
 
 impl Login {

@@ -20,6 +20,11 @@ pub trait StateMachine {
     /// The keys by which messages and signals find it. Steps may add keys; they are removed when it finishes.
     fn correlations(&self) -> Vec<CorrelationKey>;
 
+    /// Whether all its keys are random and only messages find it by them.
+    fn has_random_keys(&self) -> bool {
+        false
+    }
+
     /// Whether it is about this user, whose erasure then removes it: their main key, or the requested key. A mere
     /// mention (in a text of the app, or as another user's subkey) does not count.
     fn is_about(&self, user: &PublicKey) -> bool;

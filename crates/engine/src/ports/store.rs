@@ -203,6 +203,9 @@ pub struct Commit {
     pub wake_at: Option<UnixMillis>,
     /// Correlation keys that the operation claims in addition; each belongs to one operation at a time.
     pub claims: Vec<CorrelationKey>,
+    /// The claimed keys are random, so that no other operation can have them: they are stored with the operation only, where
+    /// [`Store::operation_with_key`] does not find them.
+    pub random_keys: bool,
     /// Events to append to the stream.
     pub events: Vec<NewEvent>,
     /// The change of the operation's outgoing messages.
@@ -251,6 +254,7 @@ impl Commit {
             watched: None,
             wake_at: None,
             claims: Vec::new(),
+            random_keys: false,
             events: Vec::new(),
             outbox: OutboxChange::Keep,
             inbound: Vec::new(),

@@ -41,12 +41,13 @@ async fn static_token_is_one_login_or_handshake_and_contradictions_are_refused()
         assert_eq!(field(login(static_token, Some(other)).await.unwrap_err()), "/return_url");
     }
     let single = usher.handshake().await;
+    let of_a_page = usher.engine.logins().start(&Requester::Service, LoginRequest::default(), None).await.unwrap();
     handshake("door").await.unwrap();
     login("a/b", None).await.unwrap();
     handshake("c/d").await.unwrap();
     login(&"y".repeat(128), None).await.unwrap();
     handshake(&"x".repeat(128)).await.unwrap();
-    for invalid in ["", " ", "a b", "a\n", "ä", &"x".repeat(129), &token(&single.url)] {
+    for invalid in ["", " ", "a b", "a\n", "ä", &"x".repeat(129), &token(&single.url), &token(&of_a_page.url)] {
         assert_eq!(field(login(invalid, None).await.unwrap_err()), "/static_token", "{invalid}");
         assert_eq!(field(handshake(invalid).await.unwrap_err()), "/static_token", "{invalid}");
     }

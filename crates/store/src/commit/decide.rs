@@ -9,7 +9,7 @@ use usher_engine::ports::{
 };
 use usher_protocol::PublicKey;
 
-use super::rows::{Operation, Rows, User, messages};
+use super::rows::{Operation, Rows, User, contended, messages};
 use super::writes::Writes;
 use crate::codec::{self, Unreadable};
 use crate::records::payment_records::{self, Booked};
@@ -49,8 +49,8 @@ fn look(rows: &Rows, commit: &Commit, earlier: &[Commit]) -> Result<Result<Opera
     if earlier.iter().any(|other| other.operation == commit.operation) {
         return Ok(Err(Conflict::Revision));
     }
-    let claimed = earlier.iter().find(|other| other.claims.iter().any(|key| commit.claims.contains(key)));
-    for key in &commit.claims {
+    let claimed = earlier.iter().find(|other| other.claims.iter().any(|key| contended(commit).contains(key)));
+    for key in contended(commit) {
         if let Some(owner) = rows.owner(*key)?
             && owner != commit.operation
         {
@@ -211,8 +211,10 @@ fn change_correlations(rows: &mut Rows, writes: &mut Writes, commit: &Commit, op
     for key in &commit.claims {
         // Claiming a key again is not a change.
         if !operation.correlations.contains(key) {
-            rows.set_owner(*key, commit.operation);
-            writes.own_key(*key, commit.operation, None);
+            if !commit.random_keys {
+                rows.set_owner(*key, commit.operation);
+                writes.own_key(*key, commit.operation, None);
+            }
             operation.correlations.push(*key);
         }
     }

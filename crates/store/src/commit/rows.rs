@@ -74,6 +74,11 @@ pub(super) fn messages(commit: &Commit) -> &[OutboxMessage] {
     }
 }
 
+/// The claimed keys that another operation may have.
+pub(super) fn contended(commit: &Commit) -> &[CorrelationKey] {
+    if commit.random_keys { &[] } else { &commit.claims }
+}
+
 /// Each once.
 fn distinct<T: Ord>(all: impl Iterator<Item = T>) -> Vec<T> {
     let mut all: Vec<_> = all.collect();
@@ -85,7 +90,7 @@ fn distinct<T: Ord>(all: impl Iterator<Item = T>) -> Vec<T> {
 /// The queries whose answers [`Rows::new`] takes.
 pub(super) fn reads(commits: &[&Commit]) -> Vec<Query> {
     let operations = distinct(commits.iter().map(|commit| *commit.operation.as_bytes()));
-    let keys = commits.iter().flat_map(|commit| commit.claims.iter().chain(commit.kept.iter().map(|(key, _)| key)));
+    let keys = commits.iter().flat_map(|commit| contended(commit).iter().chain(commit.kept.iter().map(|(key, _)| key)));
     let keys = distinct(keys.map(|key| *key.as_bytes()));
     let inbound = distinct(commits.iter().flat_map(|commit| &commit.inbound).map(|id| *id.as_bytes()));
     let users = commits.iter().flat_map(|commit| {

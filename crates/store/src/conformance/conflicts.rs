@@ -37,6 +37,30 @@ pub async fn claimed_key_conflicts_with_its_owner(store: &dyn FullStore) {
     commit_done(store, Commit { claims: vec![key("a"), key("b"), key("d")], ..create(id(5)) }).await;
 }
 
+/// The engine finds it by them in its memory, also after a start. A version before may have stored them like other keys.
+pub async fn random_keys_are_stored_with_the_operation_alone(mut subject: impl Subject) {
+    let store = subject.store();
+    let random = |names: &[&str], commit| Commit {
+        claims: names.iter().map(|name| key(name)).collect(),
+        random_keys: true,
+        ..commit
+    };
+    commit_done(&*store, Commit { claims: vec![key("a")], ..create(id(1)) }).await;
+    commit_done(&*store, random(&["a", "b"], step(id(1), 1))).await;
+    commit_done(&*store, random(&["c"], create(id(2)))).await;
+    let store = subject.reopened(store).await;
+    let open = store.open_operations(Some(usher_engine::StreamId::SUBSCRIPTIONS), 10).await.unwrap();
+    let keys: Vec<_> = open.into_iter().map(|open| open.correlations).collect();
+    assert_eq!(keys, [vec![key("a"), key("b")], vec![key("c")]]);
+    for name in ["b", "c"] {
+        assert_eq!(store.operation_with_key(key(name)).await.unwrap(), None);
+    }
+    commit_done(&*store, Commit { finished: true, ..random(&["d"], step(id(1), 2)) }).await;
+    commit_done(&*store, Commit { claims: ["a", "b", "c", "d"].map(key).to_vec(), ..create(id(3)) }).await;
+    commit_done(&*store, Commit { finished: true, ..random(&[], step(id(2), 1)) }).await;
+    assert_eq!(store.operation_with_key(key("c")).await.unwrap().unwrap().0, id(3), "another's stays");
+}
+
 /// Until the time set by the owner, whatever happens to the owner. Only keys that it holds or claims can be kept.
 pub async fn key_can_be_kept_after_the_operation(mut subject: impl Subject) {
     let store = subject.store();

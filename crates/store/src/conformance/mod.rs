@@ -154,6 +154,7 @@ macro_rules! store_conformance {
             conflicts {
                 step_from_another_revision_conflicts claimed_key_conflicts_with_its_owner
                 revision_is_checked_first;
+                random_keys_are_stored_with_the_operation_alone
                 key_can_be_kept_after_the_operation inbound_event_is_accepted_once
                 conflict_changes_nothing one_of_two_concurrent_steps_wins
                 one_of_two_concurrent_copies_is_accepted one_of_two_concurrent_claims_wins

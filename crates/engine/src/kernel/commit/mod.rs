@@ -134,6 +134,7 @@ impl Committer {
             watched: operation.watched(),
             wake_at: operation.wake_at(),
             claims: step.claims.clone(),
+            random_keys: operation.has_random_keys(),
             events: step.events.clone(),
             outbox: step.outbox_change(),
             inbound: Vec::new(),

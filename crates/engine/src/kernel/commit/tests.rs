@@ -70,6 +70,11 @@ fn event() -> NewEvent {
     }
 }
 
+/// Its token is not random.
+fn reusable(token: &str) -> Operation {
+    Operation::KeyHandshake(KeyHandshake::reusable(token.to_owned(), false))
+}
+
 async fn start(committer: &Committer, n: u8, token: &str) -> Result<Option<Conflict>, StoreError> {
     committer.commit(Change::start(stream(n), None, handshake(token), Vec::new()), NOW, Cause::Request(None)).await
 }
@@ -88,8 +93,8 @@ async fn new_operation_is_indexed_with_its_timer() {
 async fn operation_is_of_the_request_or_operation_that_started_it() {
     let around = Around::new();
     let (committer, ..) = committer(&around);
-    let begin = |token| Effect::Start(handshake(token).to_state().unwrap(), Vec::new());
-    let change = Change::start(stream(1), Some(Origin(7)), handshake("first"), vec![begin("second")]);
+    let begin = |token| Effect::Start(reusable(token).to_state().unwrap(), Vec::new());
+    let change = Change::start(stream(1), Some(Origin(7)), reusable("first"), vec![begin("second")]);
     assert_eq!(committer.commit(change, NOW, Cause::Request(None)).await.unwrap(), None);
     let stored = async |token| {
         let key = CorrelationKey::token(token);
@@ -99,7 +104,7 @@ async fn operation_is_of_the_request_or_operation_that_started_it() {
     assert_eq!(stored("second").await.1.origin, Some(Origin(7)));
     // Another's request, a timer or a wallet steps it, and it starts another.
     let (id, second) = stored("second").await;
-    let step = Change::step(id, second.version(), handshake("second"), vec![begin("third")]);
+    let step = Change::step(id, second.version(), reusable("second"), vec![begin("third")]);
     assert_eq!(committer.commit(step, NOW, Cause::Request(None)).await.unwrap(), None);
     assert_eq!(stored("third").await.1.origin, Some(Origin(7)));
 }
@@ -108,10 +113,13 @@ async fn operation_is_of_the_request_or_operation_that_started_it() {
 async fn failed_commit_leaves_nothing_in_the_index() {
     let around = Around::new();
     let (committer, ..) = committer(&around);
-    start(&committer, 1, "token").await.unwrap();
-    assert_eq!(start(&committer, 2, "token").await.unwrap(), Some(Conflict::Correlation(stream(1))));
+    let start = |n, token| {
+        committer.commit(Change::start(stream(n), None, reusable(token), Vec::new()), NOW, Cause::Request(None))
+    };
+    start(1, "token").await.unwrap();
+    assert_eq!(start(2, "token").await.unwrap(), Some(Conflict::Correlation(stream(1))));
     around.store.fail(COMMITS, 1);
-    assert!(start(&committer, 3, "other").await.is_err());
+    assert!(start(3, "other").await.is_err());
     assert_eq!(around.index.all(), 1);
     assert!(around.index.get(stream(1)).is_some());
     assert_eq!(around.index.find(CorrelationKey::token("other")), None);

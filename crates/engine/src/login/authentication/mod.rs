@@ -117,6 +117,10 @@ impl StateMachine for Authentication {
     fn correlations(&self) -> Vec<CorrelationKey> {
         vec![self.correlation()]
     }
+
+    fn has_random_keys(&self) -> bool {
+        true
+    }
 }
 
 impl Authentication {

@@ -158,6 +158,10 @@ impl StateMachine for KeyHandshake {
         self.token_keys().into_iter().chain(named).chain(reports).collect()
     }
 
+    fn has_random_keys(&self) -> bool {
+        !self.is_reusable()
+    }
+
     fn kept_correlations(&self) -> Vec<(CorrelationKey, UnixMillis)> {
         match self.usage {
             Usage::Reusable { closed: Some(until), .. } => {

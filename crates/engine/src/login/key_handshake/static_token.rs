@@ -36,7 +36,9 @@ impl Handshakes {
         record: impl Fn(StreamId, &KeyHandshake) -> Option<NewIdempotencyRecord>,
     ) -> Result<Opened, StartError> {
         check_static_token(token)?;
-        if let Some(stream_id) = self.core.index.find(CorrelationKey::static_token(token))
+        // Also the random token of something else, which the app may have seen: the store does not look for those.
+        let keys = [CorrelationKey::static_token(token), CorrelationKey::token(token)];
+        if let Some(stream_id) = keys.into_iter().find_map(|key| self.core.index.find(key))
             && let Some(opened) = self.same_static_token(requester, stream_id, token, wanted).await?
         {
             return Ok(opened);
@@ -88,16 +90,15 @@ impl Handshakes {
         if stored.finished_at.is_some() {
             return Ok(None);
         }
-        let Ok(Operation::KeyHandshake(open)) = Operation::from_state(&stored.state) else {
-            return Err(StoreError::Unexpected("a handshake's token belongs to something else").into());
-        };
         let refused = |detail: &str| Err(StartError::invalid("/static_token", detail));
         if !requester.sees(stored.origin) {
             return refused("is open already, for another client");
         }
-        if !open.is_reusable() {
-            return refused("is the token of a single-use handshake");
-        }
+        let open = match Operation::from_state(&stored.state) {
+            Ok(Operation::KeyHandshake(open)) if open.is_reusable() => open,
+            Ok(_) => return refused("is the token of a single-use handshake or login"),
+            Err(_) => return Err(StoreError::Unreadable("the state of an operation").into()),
+        };
         if open.static_token() != token {
             return refused(
                 "reads like another static token that is open: one is the percent-encoded form of the other",
