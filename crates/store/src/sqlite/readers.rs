@@ -49,7 +49,9 @@ impl Readers {
             let guard = panic_signal.guard();
             let work = move || {
                 let _guard = guard;
-                run(&connection, cache_kib, &mut queue);
+                // The first parses the schema at once, beside what the start does.
+                let has_cache = number == 0 && set_cache(&connection, cache_kib).is_ok();
+                run(&connection, has_cache, cache_kib, &mut queue);
             };
             readers.threads.push(thread.spawn(work)?);
             readers.queues.push(sender);
@@ -76,11 +78,10 @@ impl Readers {
 }
 
 /// Reads until it is closed (or every sender is dropped) and the queue is empty.
-fn run(connection: &Connection, cache_kib: u32, queue: &mut mpsc::Receiver<Message>) {
+fn run(connection: &Connection, mut has_cache: bool, cache_kib: u32, queue: &mut mpsc::Receiver<Message>) {
     let mut messages = Vec::with_capacity(MAX_BATCH);
-    let mut has_cache = false;
     while queue.blocking_recv_many(&mut messages, MAX_BATCH) > 0 {
-        // Not at the start: it parses the schema, as the first query does. If one fails, so does the other.
+        // It parses the schema, as the first query does: if one fails, so does the other.
         has_cache = has_cache || set_cache(connection, cache_kib).is_ok();
         // One snapshot for all waiting queries, taken after they were queued: each sees everything committed before it.
         // If this fails, each query has its own snapshot.
