@@ -1,5 +1,5 @@
-use chrono::{Datelike as _, NaiveDate, NaiveDateTime, NaiveTime, Timelike as _};
-use chrono_tz::Tz;
+use jiff::civil::{Date, DateTime, Time};
+use jiff::tz::{TimeZone, TimeZoneDatabase};
 
 use super::field::{Bounds, Field};
 
@@ -29,7 +29,7 @@ pub(super) struct Fields {
     hours: Field,
     minutes: Field,
     seconds: Field,
-    pub(super) zone: Tz,
+    pub(super) zone: TimeZone,
 }
 
 impl Fields {
@@ -46,7 +46,7 @@ impl Fields {
         };
         let [years, months, days] = three(next, '-', [YEARS, MONTHS, DAYS])?;
         let [hours, minutes, seconds] = three(parts.next()?, ':', [HOURS, MINUTES, SECONDS])?;
-        let zone = parts.next().map_or(Some(Tz::UTC), zone)?;
+        let zone = parts.next().map_or(Some(TimeZone::UTC), zone)?;
         let whole = parts.next().is_none();
         whole.then_some(Self { weekdays, years, months, days, hours, minutes, seconds, zone })
     }
@@ -66,32 +66,32 @@ impl Fields {
             self.minutes.spell_numbers(MINUTES),
             self.seconds.spell_numbers(SECONDS),
         ));
-        if self.zone != Tz::UTC {
+        if let Some(name) = self.zone.iana_name().filter(|_| self.zone != TimeZone::UTC) {
             normal.push(' ');
-            normal.push_str(self.zone.name());
+            normal.push_str(name);
         }
         normal
     }
 
     /// The first allowed time on the wall clock, at `from` or later; `None` after the year 2199.
-    pub(super) fn next(&self, from: NaiveDateTime) -> Option<NaiveDateTime> {
+    pub(super) fn next(&self, from: DateTime) -> Option<DateTime> {
         let (date, time) = (from.date(), from.time());
         if self.date_from(date) == Some(date)
             && let Some(time) = self.time_from(time)
         {
-            return Some(date.and_time(time));
+            return Some(date.to_datetime(time));
         }
-        Some(self.date_from(date.succ_opt()?)?.and_time(self.time_from(NaiveTime::MIN)?))
+        Some(self.date_from(date.tomorrow().ok()?)?.to_datetime(self.time_from(Time::midnight())?))
     }
 
-    fn date_from(&self, from: NaiveDate) -> Option<NaiveDate> {
-        let start = (u16::try_from(from.year()).unwrap_or(0), within(from.month()), within(from.day()));
+    fn date_from(&self, from: Date) -> Option<Date> {
+        let start = (whole(from.year()), whole(from.month()), whole(from.day()));
         for year in self.years.from(YEARS, start.0) {
             for month in self.months.from(MONTHS, if year == start.0 { start.1 } else { 1 }) {
                 for day in self.days.from(DAYS, if (year, month) == (start.0, start.1) { start.2 } else { 1 }) {
                     // The month does not have this day or later ones.
-                    let Some(date) = NaiveDate::from_ymd_opt(year.into(), month.into(), day.into()) else { break };
-                    if self.weekdays.contains(WEEKDAYS, within(date.weekday().num_days_from_monday())) {
+                    let Ok(date) = Date::new(part(year)?, part(month)?, part(day)?) else { break };
+                    if self.weekdays.contains(WEEKDAYS, whole(date.weekday().to_monday_zero_offset())) {
                         return Some(date);
                     }
                 }
@@ -100,13 +100,13 @@ impl Fields {
         None
     }
 
-    fn time_from(&self, from: NaiveTime) -> Option<NaiveTime> {
-        let start = (within(from.hour()), within(from.minute()), within(from.second()));
+    fn time_from(&self, from: Time) -> Option<Time> {
+        let start = (whole(from.hour()), whole(from.minute()), whole(from.second()));
         for hour in self.hours.from(HOURS, start.0) {
             for minute in self.minutes.from(MINUTES, if hour == start.0 { start.1 } else { 0 }) {
                 let first = if (hour, minute) == (start.0, start.1) { start.2 } else { 0 };
                 if let Some(second) = self.seconds.from(SECONDS, first).next() {
-                    return NaiveTime::from_hms_opt(hour.into(), minute.into(), second.into());
+                    return Time::new(part(hour)?, part(minute)?, part(second)?, 0).ok();
                 }
             }
         }
@@ -114,8 +114,12 @@ impl Fields {
     }
 }
 
-fn within(part: u32) -> u16 {
-    u16::try_from(part).unwrap_or(u16::MAX)
+fn whole(part: impl TryInto<u16>) -> u16 {
+    part.try_into().unwrap_or(0)
+}
+
+fn part<P: TryFrom<u16>>(whole: u16) -> Option<P> {
+    whole.try_into().ok()
 }
 
 /// Exactly three fields of numbers.
@@ -143,15 +147,11 @@ fn weekday_name(day: u16) -> String {
 }
 
 /// A time zone by its exact name in the IANA database, or by any name of UTC.
-fn zone(name: &str) -> Option<Tz> {
-    if name.eq_ignore_ascii_case("UTC") {
-        return Some(Tz::UTC);
+fn zone(name: &str) -> Option<TimeZone> {
+    const UTC: [&str; 7] = ["Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu", "UCT", "Universal", "Zulu"];
+    if name.eq_ignore_ascii_case("UTC") || UTC.contains(&name) {
+        return Some(TimeZone::UTC);
     }
-    let zone: Tz = name.parse().ok()?;
-    Some(match zone {
-        Tz::Etc__UTC | Tz::Etc__UCT | Tz::Etc__Universal | Tz::Etc__Zulu | Tz::UCT | Tz::Universal | Tz::Zulu => {
-            Tz::UTC
-        }
-        zone => zone,
-    })
+    let zone = TimeZoneDatabase::bundled().get(name).ok()?;
+    (zone.iana_name() == Some(name) && !zone.is_unknown()).then_some(zone)
 }

@@ -1,64 +1,49 @@
 //! Conversion between instants and the wall clock of a time zone.
 
-use chrono::{DateTime, MappedLocalTime, NaiveDateTime, Offset as _, TimeDelta, TimeZone as _};
-use chrono_tz::Tz;
+use jiff::civil::DateTime;
+use jiff::tz::{AmbiguousOffset, TimeZone};
+use jiff::{Timestamp, ToSpan as _};
 
 use super::expression::Fields;
 
 /// 2200-01-02 00:00:00 UTC: the year 2199 is over in all time zones.
 const END: u64 = 7_258_204_800;
 
-/// Exceeds every offset from UTC, in seconds; the largest in history is 15 h 13 min 42 s.
-const FURTHEST: i64 = 16 * 60 * 60;
-
 pub(super) fn next_after(fields: &Fields, from: u64) -> Option<u64> {
     if from >= END {
         return None;
     }
-    let from = i64::try_from(from).ok()?;
-    let zone = fields.zone;
-    let second = TimeDelta::seconds(1);
-    let mut wall = reached(zone, from)?.checked_add_signed(second)?;
+    let from = Timestamp::from_second(i64::try_from(from).ok()?).ok()?;
+    let zone = &fields.zone;
+    let mut wall = reached(zone, from)?.checked_add(1.second()).ok()?;
     loop {
         wall = fields.next(wall)?;
-        wall = match zone.from_local_datetime(&wall).earliest() {
-            Some(instant) if instant.timestamp() > from => return u64::try_from(instant.timestamp()).ok(),
-            Some(_) => wall.checked_add_signed(second)?,
-            None => after_gap(zone, wall)?,
+        wall = match zone.to_ambiguous_timestamp(wall).offset() {
+            AmbiguousOffset::Unambiguous { offset } | AmbiguousOffset::Fold { before: offset, .. } => {
+                let instant = offset.to_timestamp(wall).ok()?;
+                if instant > from {
+                    return u64::try_from(instant.as_second()).ok();
+                }
+                wall.checked_add(1.second()).ok()?
+            }
+            // The first time after those that the wall clock skips.
+            AmbiguousOffset::Gap { before, .. } => zone.to_datetime(turned(zone, before.to_timestamp(wall).ok()?)?),
         }
     }
 }
 
-fn shown(zone: Tz, instant: i64) -> Option<NaiveDateTime> {
-    Some(DateTime::from_timestamp(instant, 0)?.with_timezone(&zone).naive_local())
-}
-
 /// The latest time shown up to `instant`: after a clock was set back, later than the current one.
-fn reached(zone: Tz, instant: i64) -> Option<NaiveDateTime> {
-    let now = shown(zone, instant)?;
-    match zone.from_local_datetime(&now) {
-        MappedLocalTime::Ambiguous(first, second) if first.timestamp() < instant => {
-            let summer = first.offset().fix();
-            let offset = |at: i64| DateTime::from_timestamp(at, 0).map(|at| at.with_timezone(&zone).offset().fix());
-            let put_back = turn(first.timestamp(), second.timestamp(), |at| offset(at) == Some(summer));
-            shown(zone, put_back - 1)
+fn reached(zone: &TimeZone, instant: Timestamp) -> Option<DateTime> {
+    let now = zone.to_datetime(instant);
+    match zone.to_ambiguous_timestamp(now).offset() {
+        AmbiguousOffset::Fold { before, .. } if before.to_timestamp(now).ok()? < instant => {
+            Some(zone.to_datetime(turned(zone, instant)?.checked_sub(1.second()).ok()?))
         }
         _ => Some(now),
     }
 }
 
-/// The first time that the wall clock shows after `wall`, which it skips.
-fn after_gap(zone: Tz, wall: NaiveDateTime) -> Option<NaiveDateTime> {
-    let near = wall.and_utc().timestamp();
-    let put_forward = turn(near - FURTHEST, near + FURTHEST, |at| shown(zone, at).is_some_and(|shown| shown <= wall));
-    shown(zone, put_forward)
-}
-
-/// The first instant in `before..=after` at which `still` is false; it is true at `before` and false at `after`.
-fn turn(mut before: i64, mut after: i64, still: impl Fn(i64) -> bool) -> i64 {
-    while after - before > 1 {
-        let middle = before + (after - before) / 2;
-        if still(middle) { before = middle } else { after = middle }
-    }
-    after
+/// When the clock was turned last, up to `instant`.
+fn turned(zone: &TimeZone, instant: Timestamp) -> Option<Timestamp> {
+    Some(zone.preceding(instant.checked_add(1.second()).ok()?).next()?.timestamp())
 }
