@@ -8,6 +8,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_util::task::TaskTracker;
 use usher_age_verifiers::{OidcOptions, OidcVerifier, VerificationServiceClient, VerificationServiceOptions};
 use usher_api::{ApiParts, ApiState, ApiTokens, Routes, ServeOptions, Setting, Surface};
 use usher_engine::access::{KeyRing, Operators};
@@ -83,7 +85,7 @@ impl Service {
         listeners: Listeners,
         gate: LeaseGate,
     ) -> Result<Self, Failure> {
-        let Listeners { api: listener, pages: pages_listener } = listeners;
+        let Listeners { api: listener, pages: pages_listener, routes } = listeners;
         let address = listener.local_addr()?;
         let pages_address = pages_listener.as_ref().map(TcpListener::local_addr).transpose()?;
         let pages_url = pages_url(config, pages_address.unwrap_or(address));
@@ -93,7 +95,6 @@ impl Service {
         let randomness: Arc<dyn Randomness> = Arc::new(OsRandomness);
         let identity = identity(config);
         let (http, operations, relays) = (TaskGroup::default(), TaskGroup::default(), TaskGroup::default());
-        let routes = http.tasks.spawn(async { Routes::all() });
 
         let roster = ServiceRelays::load(&*store, config.nostr.relays.addresses()).await?;
         let mut options = RelayOptions::new(identity.clone(), roster.relays());
@@ -323,6 +324,8 @@ pub struct Listeners {
     pub api: TcpListener,
     /// For the pages only.
     pub pages: Option<TcpListener>,
+    /// What the API serves, made beside the rest of the start.
+    routes: JoinHandle<Routes>,
 }
 
 impl Listeners {
@@ -340,7 +343,8 @@ impl Listeners {
     /// # Errors
     /// As [`bind`](Self::bind).
     pub async fn beside(api: TcpListener, config: &Config) -> Result<Self, Failure> {
-        Ok(Self { api, pages: listen_for_pages(config).await? })
+        let routes = TaskTracker::new().spawn(async { Routes::all() });
+        Ok(Self { api, pages: listen_for_pages(config).await?, routes })
     }
 }
 

@@ -39,13 +39,31 @@ pub const READ_WITHIN: Duration = Duration::from_secs(10);
 /// # Errors
 /// If it takes longer. The reading thread keeps running.
 pub fn load_in_time(source: Source) -> Result<(Loaded, Source), Failure> {
-    let (sender, loaded) = mpsc::sync_channel(1);
-    thread::Builder::new().name("configuration".to_owned()).spawn(move || {
-        let loaded = load(&source);
-        // An error means that the receiver is gone.
-        drop(sender.send((loaded, source)));
-    })?;
-    loaded.recv_timeout(READ_WITHIN).map_err(|_| Failure::said(too_slow()))
+    Loading::begin(source)?.wait()
+}
+
+/// A configuration that is being loaded.
+pub struct Loading(mpsc::Receiver<(Loaded, Source)>);
+
+impl Loading {
+    /// Begins to load it, on a thread.
+    ///
+    /// # Errors
+    /// If the operating system gives no thread.
+    pub fn begin(source: Source) -> Result<Self, Failure> {
+        let (sender, loaded) = mpsc::sync_channel(1);
+        thread::Builder::new().name("configuration".to_owned()).spawn(move || {
+            let loaded = load(&source);
+            // An error means that the receiver is gone.
+            drop(sender.send((loaded, source)));
+        })?;
+        Ok(Self(loaded))
+    }
+
+    /// As [`load_in_time`].
+    pub fn wait(self) -> Result<(Loaded, Source), Failure> {
+        self.0.recv_timeout(READ_WITHIN).map_err(|_| Failure::said(too_slow()))
+    }
 }
 
 /// The configuration.

@@ -14,7 +14,7 @@ use usher_instance::{ActiveLease, LeaseGate};
 use usher_pages::not_available;
 use usher_store::PostgresStore;
 
-use super::environment::{load_in_time, source};
+use super::environment::{Loading, source};
 use super::reload::Reloader;
 use crate::config::setting::LogFilter;
 use crate::config::{Config, Source, report};
@@ -48,7 +48,9 @@ pub fn run(data_dir: Option<PathBuf>) -> Result<(), Failure> {
     // The configuration may not be restored yet.
     unusable_data::refuse_unfinished_restore(&source.data_dir)?;
     unusable_data::refuse_moved_clock(&source.data_dir)?;
-    let (mut loaded, source) = load_in_time(source)?;
+    let loading = Loading::begin(source)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let (mut loaded, source) = loading.wait()?;
     let Some(config) = loaded.config.take() else {
         let mut lines = report::problems(&loaded);
         lines.extend(report::first_step(&source, &loaded));
@@ -66,7 +68,6 @@ pub fn run(data_dir: Option<PathBuf>) -> Result<(), Failure> {
     process::log_panics();
     process::log_start_over();
     make_data_dir(&source.data_dir)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(serve(config, &source, Reloader::new(data_dir, log, loaded)));
     // Does not wait for work cut off by a second signal or the time limit.
     runtime.shutdown_background();
