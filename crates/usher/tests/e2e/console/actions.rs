@@ -41,6 +41,8 @@ fn act(screen: impl ToString, hands: impl Into<Vec<Hand>>, audited: &'static str
 const SUBMIT: &str = "(() => { const button = document.querySelector('dialog[open] form button[type=submit]:not([disabled])'); button?.click(); return \
      button !== null; })()";
 
+const CLOSED: &str = "(document.querySelector('dialog[open] button[aria-label=Close]')?.click(), document.querySelector('dialog[open]') === null)";
+
 /// Does all of it as the operator with this name.
 async fn perform(stage: &Stage, window: &mut Window, name: &str, actions: Vec<Action>) {
     for (screen, hands, audited) in actions {
@@ -61,8 +63,7 @@ async fn perform(stage: &Stage, window: &mut Window, name: &str, actions: Vec<Ac
             until(audited, async || stage.last_entry().await == entry).await;
         }
         // What a dialog still shows is read, and closed.
-        window.until("(document.querySelector('dialog[open] button[aria-label=Close]')?.click(), true)").await;
-        window.until("document.querySelector('dialog[open]') === null").await;
+        window.until(CLOSED).await;
     }
 }
 
@@ -336,7 +337,11 @@ fn of_admin(stage: &Stage) -> Vec<Action> {
             ],
             "eraseUser",
         ),
-        act("/audit", [fill("Search in the entries", "eraseuser"), near("Erase user", "Ada"), see("operator:Ada")], ""),
+        act(
+            "/audit",
+            [fill("Search in the entries", "eraseuser"), near("Erase user", "Ada"), see("Erase user, number")],
+            "",
+        ),
     ]
 }
 
