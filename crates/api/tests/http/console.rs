@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use reqwest::RequestBuilder;
 use serde_json::{Value, json};
-use usher_engine::access::{AcceptError, Role};
+use usher_engine::access::{AcceptError, Role, Scope};
 use usher_testing::ports::MINT;
 
-use crate::app::{ADMIN, APPROVER, CONSOLE, OWNER, SUPPORT, TOKEN, TestApp, VIEWER, key, read, stream_of, within};
+use crate::app::{
+    ADMIN, APPROVER, CONSOLE, OWNER, SUPPORT, TOKEN, TestApp, VIEWER, key, pointers, read, stream_of, within,
+};
 use crate::keys::Holder;
 use crate::lightning_node;
 
@@ -317,6 +319,32 @@ async fn operator_sees_and_ends_sessions_and_a_stream_ends_with_its_own() {
         read(support.bare("GET", "/console/session")).await;
     }
     assert_eq!(support.session().await.0, 401);
+}
+
+/// An operator has no limits, and stays when the key is revoked.
+#[tokio::test]
+async fn key_invites_nobody_who_may_do_more() {
+    let app = TestApp::start().await;
+    let invite = async |fields: Value, role: &str| {
+        let key = Holder::of(&app, fields).await;
+        key.post("/operators/invitations", json!({ "name": "Ben", "role": role })).await
+    };
+    let most: Vec<&str> = Scope::ALL.into_iter().map(Scope::as_str).filter(|scope| *scope != "approvals").collect();
+    for (fields, role) in [
+        (json!({ "scopes": ["admin"] }), "viewer"),
+        (json!({ "scopes": ["admin", "events:read"] }), "support"),
+        (json!({ "scopes": most, "networks": ["127.0.0.0/8"] }), "admin"),
+        (json!({ "scopes": most, "daily_budget_millisats": 1_000 }), "admin"),
+        (json!({ "scopes": most, "requests_per_second": 10 }), "viewer"),
+        (json!({ "scopes": most, "expires_at": 1_732_200_000 }), "viewer"),
+    ] {
+        let refused = invite(fields.clone(), role).await;
+        assert_eq!((refused.status, pointers(&refused.body)), (422, vec!["/role"]), "{fields} {role}");
+    }
+    assert_eq!(app.read("/operators").await["invitations"], json!([]));
+    for (scopes, role) in [(vec!["admin", "events:read"], "viewer"), (most, "admin")] {
+        assert_eq!(invite(json!({ "scopes": scopes }), role).await.status, 200, "{role}");
+    }
 }
 
 #[tokio::test]

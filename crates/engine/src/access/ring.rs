@@ -14,7 +14,7 @@ use super::key::{Key, Keys, Secret, start_of};
 use super::secret::digest_of;
 use super::terms::MAX_NAME;
 use super::validity::End;
-use super::{AcceptedSecret, KeyError, KeySecret, KeyView, NewKeyRequest, Operators, Scope, Terms};
+use super::{AcceptedSecret, Invitation, KeyError, KeySecret, KeyView, NewKeyRequest, Operators, Role, Scope, Terms};
 use crate::ports::{Clock, KeyId, KeyStore, Randomness, StoreError, StoredKey};
 use crate::{FieldErrors, Origin, UnixMillis};
 
@@ -128,6 +128,26 @@ impl KeyRing {
     /// All keys, oldest first.
     pub fn list(&self) -> Vec<KeyView> {
         self.keys.read().by_id.values().map(|key| key.view(&*self.clock)).collect()
+    }
+
+    /// Invites an operator, as [`Operators::invite`] does, for a client with the key `creator`, which has to have all rights of one.
+    ///
+    /// # Errors
+    /// [`KeyError::Refused`], [`KeyError::Store`].
+    pub async fn invite(
+        &self,
+        name: &str,
+        role: Role,
+        creator: Option<&AcceptedSecret>,
+    ) -> Result<(String, Invitation), KeyError> {
+        let mut errors = FieldErrors::default();
+        self.check_client(creator, &mut errors);
+        let excess = creator.map(|creator| Terms::of_operator(name, role).excess_over(creator.terms()));
+        for (pointer, detail) in excess.unwrap_or_default() {
+            errors.add("/role", format!("an operator would have more than your own key: {pointer} {detail}"));
+        }
+        errors.finish(Some(())).map_err(KeyError::Refused)?;
+        self.operators.invite(name, role).await
     }
 
     /// Creates a key for a client with the key `creator`; `None` has all permissions. The key is durable on return.

@@ -73,15 +73,20 @@ mod as_text {
 impl Terms {
     /// The permissions of a session of the console.
     pub(super) fn of_user(user: &ConsoleUser, scopes: BTreeSet<Scope>) -> Self {
+        Self { scopes, ..Self::of_operator(&user.name, user.role.unwrap_or(Role::Viewer)) }
+    }
+
+    /// The permissions of an operator.
+    pub(super) fn of_operator(name: &str, role: Role) -> Self {
         Self {
-            name: user.name.clone(),
-            scopes,
+            name: name.to_owned(),
+            scopes: role.scopes().into_iter().collect(),
             expires_at: None,
             networks: Vec::new(),
             own_streams_only: false,
             daily_budget_millisats: None,
             requests_per_second: None,
-            role: Some(user.role.unwrap_or(Role::Viewer)),
+            role: Some(role),
         }
     }
 

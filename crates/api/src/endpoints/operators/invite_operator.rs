@@ -51,7 +51,7 @@ pub(crate) struct Invited {
     responses(
         (status = 200, description = "The invitation.", body = Invited),
         (status = 404, description = "`route_not_found`: The service has no console (`console.enabled`)."),
-        (status = 422, description = "`invalid_request`: Some fields are wrong, the name is taken, or there are 100 operators."),
+        (status = 422, description = "`invalid_request`: Some fields are wrong, the name is taken, there are 100 operators, or one with this role could do more than the API key."),
     ),
 )]
 pub(crate) async fn invite_operator(
@@ -62,9 +62,8 @@ pub(crate) async fn invite_operator(
     let no_console = || Problem::new(ErrorCode::RouteNotFound, "the service has no console (console.enabled)");
     let options = state.console.as_ref().ok_or_else(no_console)?;
     state.tokens.require_granter(&authorization)?;
-    state.keys.require_current(authorization.key())?;
     audit::begin(&state).await?;
-    let (secret, invitation) = state.keys.operators().invite(&name, role).await?;
+    let (secret, invitation) = state.keys.invite(&name, role, authorization.key()).await?;
     PendingAudit::add_detail("name", name);
     PendingAudit::add_detail("role", role.as_str());
     let url = options.public_url.as_str().trim_end_matches('/');
