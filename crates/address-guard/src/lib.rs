@@ -36,22 +36,19 @@ pub async fn resolve(
     source: AddressSource,
     limit: Duration,
 ) -> Result<Vec<SocketAddr>, GuardError> {
-    resolve_bounded(host, port, source, None, limit).await
+    let of_users = (source == AddressSource::User).then(|| Arc::clone(&name_lookup::OF_USERS));
+    resolve_bounded(host, port, source, of_users, limit).await
 }
 
-/// Resolves `host` as [`resolve`] does; `operators` limits concurrent look-ups with [`AddressSource::Operator`]. A look-up
-/// holds its permit until the system's resolver returns, even after `limit`.
+/// Resolves `host` as [`resolve`] does, but `permits` limits concurrent look-ups. A look-up holds its permit until the system's
+/// resolver returns, even after `limit`.
 pub async fn resolve_bounded(
     host: Host<&str>,
     port: u16,
     source: AddressSource,
-    operators: Option<Arc<Semaphore>>,
+    permits: Option<Arc<Semaphore>>,
     limit: Duration,
 ) -> Result<Vec<SocketAddr>, GuardError> {
-    let permits = match source {
-        AddressSource::User => Some(Arc::clone(&name_lookup::OF_USERS)),
-        AddressSource::Operator => operators,
-    };
     let found: Vec<IpAddr> = match host {
         Host::Ipv4(ip) => vec![IpAddr::V4(ip)],
         Host::Ipv6(ip) => vec![IpAddr::V6(ip)],

@@ -14,7 +14,7 @@ use super::error::GuardError;
 /// Most addresses used per name: a name server may return thousands.
 const MAX_ADDRESSES: usize = 16;
 
-/// Concurrent look-ups of names that users supplied; the same limit as for users' relays.
+/// Concurrent look-ups of the relays that users name; the same limit as for their connections.
 pub(super) static OF_USERS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(64)));
 
 /// The addresses of `name`, public or not. `permits` limits concurrent look-ups.

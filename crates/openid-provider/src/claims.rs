@@ -3,6 +3,7 @@
 //! Identifying claims come from the key or are verified; names that users choose freely are only in `name`.
 
 use serde_json::{Value, json};
+use usher_engine::Origin;
 use usher_engine::ports::{Nip05, Profile};
 use usher_protocol::keys::{npub, parse_public_key};
 
@@ -22,7 +23,7 @@ impl Provider {
         }
         let Ok(key) = parse_public_key(&grant.user.subject) else { return claims };
         if grant.has("profile") {
-            let profile = self.directory.profile(&key, None).await.ok().flatten();
+            let profile = self.directory.profile(&key, Some(Origin::USERS)).await.ok().flatten();
             add_profile(&mut claims, &npub(&key), profile.as_ref());
         }
         claims

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use usher_engine::Origin;
 use usher_page_layout::short_key;
 use usher_protocol::PublicKey;
 use usher_protocol::keys::npub;
@@ -21,7 +22,9 @@ pub(crate) struct Account {
 impl Account {
     pub(crate) async fn of(pages: &PagesState, key: &PublicKey) -> Self {
         let name = match &pages.directory {
-            Some(directory) => tokio::time::timeout(NAME_WITHIN, directory.profile(key, None)).await.ok(),
+            Some(directory) => {
+                tokio::time::timeout(NAME_WITHIN, directory.profile(key, Some(Origin::USERS))).await.ok()
+            }
             None => None,
         };
         let profile = name.and_then(Result::ok).flatten();

@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 use usher_engine::Origin;
 use usher_engine::ports::LookUpError;
 
-/// One API key may use one part in this many of the look-ups: a slow server makes each last seconds.
+/// One API key, and all users together, may use one part in this many of the look-ups: a slow server makes each last seconds.
 const PART_OF_KEY: usize = 4;
 
 /// Look-ups in progress, limited in number. Each runs as its own task: if its caller goes away, the result serves the
