@@ -47,7 +47,9 @@ impl FromRequestParts<PagesState> for AtLogin {
         let texts = visit.texts;
         let Path((id, secret)) =
             Address::from_request_parts(parts, pages).await.map_err(|rejection| rejection.into_response())?;
-        let Ok(login) = id.parse::<StreamId>() else {
+        // A secret of other characters is none of ours, and could not be in a header.
+        let is_secret = secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let Some(login) = id.parse::<StreamId>().ok().filter(|_| is_secret) else {
             return Err(page::message(StatusCode::NOT_FOUND, &visit, &texts.login.not_found, Next::Nothing));
         };
         let shown = cookie(&parts.headers, &login_cookie_name(pages.url(), login)).map(LoginCookie::read);

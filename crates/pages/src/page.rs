@@ -109,12 +109,14 @@ pub(crate) async fn none(visit: Visit) -> Response {
 /// The page that a browser gets while the service is unavailable; it reloads by itself.
 pub fn not_available(site: &Site, request: &Parts) -> Response {
     let visit = Visit::new(site, request);
-    let address = request.uri.path_and_query().map_or("/", |address| address.as_str());
+    let address = request.uri.path_and_query().map_or("", |address| address.as_str());
+    // With two slashes it would name another host.
+    let address = format!("/{}", address.trim_start_matches(['/', '\\']));
     message(
         StatusCode::SERVICE_UNAVAILABLE,
         &visit,
         &visit.texts.unavailable_briefly,
-        Next::Retry(address, RETRY_SECONDS),
+        Next::Retry(&address, RETRY_SECONDS),
     )
 }
 

@@ -127,6 +127,18 @@ async fn user_logs_in_with_an_extension_and_returns_to_the_app() {
 }
 
 #[tokio::test]
+async fn secret_that_cannot_be_one_is_not_found() {
+    let pages = Pages::start(None).await;
+    let login = start(&pages, None).await;
+    let path = path(&login);
+    let (folder, _) = path.rsplit_once('/').unwrap();
+    for rest in ["%0A/decline", "%0A/passkey", "%0A/signer", "%C3%A4/decline", "a%2Fb/decline"] {
+        assert_eq!(pages.get(&format!("{folder}/{rest}")).await.0, 404, "{rest}");
+    }
+    pages.stop().await;
+}
+
+#[tokio::test]
 async fn way_that_the_operator_does_not_offer_is_no_way() {
     let only = |method| Pages::start_as(PagesOf { login_methods: Some(vec![method]), ..PagesOf::default() });
     let pages = only(LoginMethod::Wallet).await;
