@@ -116,6 +116,8 @@ async fn payable_subscription(
     let SubscriptionView { state, authorized_amount, .. } = found.subscription.view();
     if state != SubscriptionState::Active {
         errors.add(POINTER, format!("is of a subscription that is {}", state.as_str()));
+    } else if found.subscription.is_past_until(core.clock.now()) {
+        errors.add(POINTER, "is of a subscription whose `until` has passed");
     } else if found.subscription.has_no_payment_left(core.clock.now()) {
         errors.add(POINTER, "is of a subscription whose last payments (max_payments) are being asked for");
     } else if amount.is_some_and(|amount| amount > authorized_amount) {

@@ -217,6 +217,11 @@ impl Subscription {
         by_hand >= MAX_REQUESTED || self.payments_made.saturating_add(asked) >= max
     }
 
+    /// Whether the time that the user authorized is over. A date in it may still be charged late.
+    pub(crate) fn is_past_until(&self, now: UnixMillis) -> bool {
+        self.agreement.recurrence.until.is_some_and(|until| until < now.secs())
+    }
+
     pub(crate) fn id(&self) -> &str {
         &self.agreement.subscription_id
     }
@@ -298,7 +303,10 @@ impl Subscription {
             }
             ChargeEnd::Failed { status, reason, may_be_paid } => {
                 let tries = usize::try_from(charge.attempt).unwrap_or(usize::MAX);
-                let wait = self.rules.retry_after.get(tries).filter(|_| self.ended_at.is_none() && !may_be_paid);
+                let until = self.agreement.recurrence.until;
+                let is_allowed = |wait: &&Duration| until.is_none_or(|until| now.plus(**wait).secs() <= until);
+                let wait = self.rules.retry_after.get(tries).filter(is_allowed);
+                let wait = wait.filter(|_| self.ended_at.is_none() && !may_be_paid);
                 let failed = self.dates.failed(charge, wait.map(|wait| now.plus(*wait).secs()));
                 if failed == Failed::Known {
                     return StepResult::Ignored;
@@ -392,15 +400,15 @@ impl Subscription {
     }
 
     fn payment_data(&self, charge: Charge, price: Option<&Price>, status: &str) -> SubscriptionPaymentData {
-        let agreement = &self.agreement;
+        let (agreement, agreed) = (&self.agreement, self.agreement.price);
         SubscriptionPaymentData {
             subscription_id: self.agreement.subscription_id.clone(),
             main_key: self.user_keys.main_key().to_hex(),
             number: charge.number.into(),
             due: charge.due,
             attempt: charge.attempt.saturating_add(1).into(),
-            amount: agreement.price.map_or(agreement.most(), |price| price.amount),
-            currency: agreement.price.map(|price| price.currency.to_string()),
+            amount: price.map(|price| price.amount).or(agreed.map(|price| price.amount)).unwrap_or(agreement.most()),
+            currency: agreed.map(|price| price.currency.to_string()),
             amount_millisats: price.map(|price| price.amount_millisats),
             rate: price.and_then(|price| price.rate.as_ref()).map(Into::into),
             status: status.to_owned(),

@@ -74,9 +74,7 @@ impl Agreement {
         let most = self.most();
         let (amount, currency) = match self.price {
             None => return Ok((most, None)),
-            Some(RecurringPrice { amount, currency: currency @ PriceUnit::Sats }) => {
-                return Ok((most, Some(Price { amount, currency, amount_millisats: most, rate: None })));
-            }
+            Some(RecurringPrice { currency: PriceUnit::Sats, .. }) => return Ok((most, Some(Price::in_sats(most)))),
             Some(RecurringPrice { amount, currency: PriceUnit::Minor(currency) }) => (amount, currency),
         };
         let rate = match rate {

@@ -280,6 +280,35 @@ fn failed_charge_is_retried_on_schedule_then_skipped() {
     assert_eq!((open.view().state, open.view().payments_made), (SubscriptionState::Ended, 1));
 }
 
+/// The user authorized 4,000 of 5,000 millisats.
+#[test]
+fn charge_is_told_in_the_sats_that_it_costs() {
+    let mut open = subscription(recurrence(None, None), true);
+    open.agreement.price = Some(RecurringPrice { amount: 5, currency: PriceUnit::Sats });
+    let Ok((4_000, price @ Some(_))) = open.agreement.fix(None) else { panic!("another amount") };
+    open.step(&Input::Timer, NOW);
+    let (charge, end) = (open.dates.running().unwrap(), ChargeEnd::Paid(Some(PREIMAGE)));
+    let paid = Input::Signal(Signal::Charged(Charged { charge, end, price }));
+    let data = announced(&effects(open.step(&paid, NOW)));
+    assert_eq!(
+        (&data["amount"], &data["currency"], &data["amount_millisats"]),
+        (&json!(4), &json!("sats"), &json!(4_000))
+    );
+}
+
+/// The user authorized no payment after it.
+#[test]
+fn nothing_is_charged_again_after_until() {
+    for (until, retried) in [(HOUR, true), (HOUR.saturating_sub(Duration::from_secs(1)), false)] {
+        let mut open = subscription(recurrence(None, Some(NOW.plus(until).secs())), true);
+        let charge = started(&effects(open.step(&Input::Timer, NOW)));
+        let data = announced(&effects(open.step(&failed(charge), NOW)));
+        assert_eq!(data["next_attempt_at"].as_u64().is_some(), retried);
+        assert_eq!(open.view().state == SubscriptionState::Active, retried);
+        assert!(open.is_past_until(NOW.plus(until + HOUR)) && !open.is_past_until(NOW.plus(until)));
+    }
+}
+
 /// The Lightning backend reports it as settled and proves nothing: another charge could take the money twice.
 #[test]
 fn charge_that_may_be_paid_is_not_retried() {
