@@ -105,9 +105,16 @@ impl PostgresFailure {
         })
     }
 
+    /// Whether a statement waited too long for a lock, or ran too long.
+    pub(super) fn took_too_long(&self) -> bool {
+        let codes = [SqlState::LOCK_NOT_AVAILABLE, SqlState::QUERY_CANCELED];
+        matches!(self, Self::Refused { code, .. } if codes.iter().any(|slow| slow.code() == code))
+    }
+
     /// Whether the commit that met this error definitely did not happen, while others of its transaction may succeed.
     pub(super) fn concerns_one(&self) -> bool {
         match self {
+            Self::Refused { .. } if self.took_too_long() => true,
             Self::Refused { code, .. } => {
                 // Error classes: resources, operator intervention, system, locks, read-only replica.
                 let class = code.get(..2).unwrap_or_default();

@@ -143,7 +143,10 @@ impl Engine for PostgresEngine {
     }
 
     async fn failed(&self) {
-        self.panic_signal.raised().await;
+        tokio::select! {
+            () = self.panic_signal.raised() => {}
+            () = self.readers.over() => {}
+        }
     }
 
     async fn close(&self) {

@@ -61,6 +61,14 @@ impl Readers {
         Ok(session.run(&queries).await?)
     }
 
+    /// Returns when the store does no more, although it may have its lease.
+    pub(super) async fn over(&self) {
+        if self.certainty.clone().wait_for(|now| *now == Certainty::Over).await.is_err() {
+            // It was closed.
+            std::future::pending().await
+        }
+    }
+
     /// Waits until the outcome of all commits is known: otherwise reads could be wrong a moment later.
     async fn wait_for_certainty(&self) -> Result<(), PostgresFailure> {
         let mut certainty = self.certainty.clone();

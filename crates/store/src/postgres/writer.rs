@@ -11,7 +11,8 @@
 //! The transaction may be committed, still running, or not yet received. A new connection increments the *session* in
 //! the row of the lease. This waits for a running transaction, which has locked the row, and makes the database refuse
 //! one that arrives later. Each transaction also writes the number of its group, which then shows the outcome. Until it
-//! is known, nothing else is written, and reads wait.
+//! is known, nothing else is written, and reads wait. Callers are told after a time that it is unknown. If the transaction then
+//! turns out to be committed, the service has to start again, because its memory lacks what was committed.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -35,6 +36,9 @@ use crate::statement::{Query, params};
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 
+/// After so many jobs of a group that each took too long alone, the others would, too, and are not tried.
+const MAX_SLOW: u32 = 4;
+
 /// Checks the lease, and stores the number of the group.
 pub(super) const BEGIN_WRITE: &str = "SELECT begin_write($1, $2, $3)";
 
@@ -52,7 +56,8 @@ pub(super) enum Certainty {
     Certain,
     /// The outcome of a commit is being determined.
     Doubtful,
-    /// The lease ended while it was unknown.
+    /// The lease ended while it was unknown; or the commit had happened after its callers were told that it is unknown, so that
+    /// their memory lacks it. The store does no more.
     Over,
 }
 
@@ -108,6 +113,8 @@ pub(super) struct Writer {
     writing: Option<Writing>,
     /// The number of the last group of commits.
     group: i64,
+    /// The group whose callers were told that its outcome is unknown.
+    unknown: Option<i64>,
     max_batch: usize,
     outcome_timeout: Duration,
     metrics: Arc<Metrics>,
@@ -125,7 +132,7 @@ impl Writer {
     ) -> Self {
         let certainty = watch::Sender::new(Certainty::Certain);
         let epoch = lease::number(epoch);
-        Self { address, epoch, writing: None, group: 0, max_batch, outcome_timeout, metrics, certainty }
+        Self { address, epoch, writing: None, group: 0, unknown: None, max_batch, outcome_timeout, metrics, certainty }
     }
 
     /// Whether reads are certain.
@@ -144,6 +151,12 @@ impl Writer {
         let number = renewed.first(|row| row.int(0))?.ok_or(PostgresFailure::NotActive)?;
         let last = session.one(&Query::new("begin to write", LAST_WRITTEN, params![self.epoch])).await?;
         self.group = last.first(|row| row.int(0))?.unwrap_or_default();
+        if self.unknown == Some(self.group) {
+            tracing::error!("a commit whose outcome was unknown for too long had happened: the service starts again");
+            self.certainty.send_replace(Certainty::Over);
+            return Err(PostgresFailure::NotActive);
+        }
+        self.unknown = None;
         self.writing = Some(Writing { session, number });
         self.certainty.send_replace(Certainty::Certain);
         Ok(())
@@ -231,11 +244,20 @@ impl Writer {
         match self.attempt(&mut jobs, read, queue, &mut next).await {
             Ok(outcome) => settle(jobs, outcome),
             Err(failure) if failure.concerns_one() && jobs.len() > 1 => {
+                let mut slow: u32 = 0;
                 for job in jobs {
                     let mut alone = vec![job];
-                    match self.attempt(&mut alone, None, None, &mut Group::default()).await {
+                    let outcome = if slow < MAX_SLOW {
+                        self.attempt(&mut alone, None, None, &mut Group::default()).await
+                    } else {
+                        Err(failure.clone())
+                    };
+                    match outcome {
                         Ok(outcome) => settle(alone, outcome),
-                        Err(failure) => fail(alone, &failure),
+                        Err(failure) => {
+                            slow += u32::from(failure.took_too_long());
+                            fail(alone, &failure);
+                        }
                     }
                 }
             }
@@ -375,7 +397,10 @@ impl Writer {
                     return Err(PostgresFailure::OutcomeUnknown);
                 }
                 // Readers wait until a later attempt succeeds.
-                Err(_) if Instant::now() >= deadline => return Err(PostgresFailure::OutcomeUnknown),
+                Err(_) if Instant::now() >= deadline => {
+                    self.unknown = Some(group);
+                    return Err(PostgresFailure::OutcomeUnknown);
+                }
                 Err(_) => tokio::time::sleep(pause).await,
             }
             pause = (pause * 2).min(MAX_PAUSE);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use usher_engine::ports::{Commit, Store as _};
-use usher_store::conformance::{commit_done, create, event, id, step};
+use usher_engine::ports::{Commit, Committed, Store as _};
+use usher_store::conformance::{commit_done, create, id, inbound, step};
 use usher_store::{Lease, PostgresOpenError, PostgresOptions, PostgresStore};
 use usher_testing::PostgresServer;
 use usher_testing::until;
@@ -63,16 +63,21 @@ async fn lock_that_is_not_free_is_an_error_in_time() {
     commit_done(&*store, create(id(1))).await;
     let (server, database) = (place.server, place.database.clone());
     let locker = tokio::task::spawn_blocking(move || {
-        server.psql(&database, "BEGIN; LOCK TABLE events IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(600); COMMIT")
+        server.psql(&database, "BEGIN; LOCK TABLE inbound IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(600); COMMIT")
     });
-    let locked = "SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation = 'events'::regclass AND granted";
+    let locked = "SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation = 'inbound'::regclass AND granted";
     until("the lock", async || place.psql(locked).await == "1").await;
-    let append = || Commit { events: vec![event(1)], ..step(id(1), 1) };
-    let error = store.commit(append()).await.unwrap_err();
-    assert!(chain(&error).contains("a lock was not free in time"), "{}", chain(&error));
+    let locking = || Commit { inbound: vec![inbound(1)], ..step(id(1), 1) };
+    // Whichever of them share a transaction, the one that needs no lock is committed.
+    let (error, second, other) =
+        tokio::join!(store.commit(locking()), store.commit(locking()), store.commit(create(id(2))));
     place.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(600)%' AND pid <> pg_backend_pid()").await;
     locker.await.unwrap_err();
-    commit_done(&*store, append()).await;
+    for error in [error.unwrap_err(), second.unwrap_err()] {
+        assert!(chain(&error).contains("a lock was not free in time"), "{}", chain(&error));
+    }
+    assert!(matches!(other.unwrap(), Committed::Done { .. }));
+    commit_done(&*store, locking()).await;
 }
 
 #[tokio::test]
