@@ -169,8 +169,8 @@ impl Engine {
             },
         ));
 
-        let idempotency =
-            Arc::new(IdempotencyRecords::new(parts.idempotency, core.damaged_rows.clone(), core.clock.clone()));
+        let (damaged_rows, clock, timers) = (core.damaged_rows.clone(), core.clock.clone(), core.timers.clone());
+        let idempotency = Arc::new(IdempotencyRecords::new(parts.idempotency, damaged_rows, clock, timers));
         let capacity = Capacity::new(core.index.clone(), options.max_open_streams);
         let starter = Arc::new(Starter {
             core: core.clone(),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::damaged_rows::DamagedRows;
+use super::timers::Timers;
 use crate::UnixMillis;
 use crate::ports::{
     Clock, IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord, StoreError, Table,
@@ -47,14 +48,20 @@ pub struct IdempotencyRecords {
     store: Arc<dyn IdempotencyStore>,
     damaged_rows: Arc<DamagedRows>,
     clock: Arc<dyn Clock>,
+    timers: Arc<Timers>,
 }
 
 impl IdempotencyRecords {
-    pub(crate) fn new(store: Arc<dyn IdempotencyStore>, damaged_rows: Arc<DamagedRows>, clock: Arc<dyn Clock>) -> Self {
-        Self { store, damaged_rows, clock }
+    pub(crate) fn new(
+        store: Arc<dyn IdempotencyStore>,
+        damaged_rows: Arc<DamagedRows>,
+        clock: Arc<dyn Clock>,
+        timers: Arc<Timers>,
+    ) -> Self {
+        Self { store, damaged_rows, clock, timers }
     }
 
-    /// The response to this idempotent request within the last 24 hours.
+    /// The response to this idempotent request within the last 24 hours. While the clock may have leapt, no response is too old.
     pub async fn get(&self, key: &IdempotencyKey) -> Result<Option<IdempotencyRecord>, StoreError> {
         let oldest = self.clock.now().minus(KEPT);
         let record = self.store.idempotency_record(key).await;
@@ -62,7 +69,7 @@ impl IdempotencyRecords {
             // The request is refused, because it may have been processed before.
             self.damaged_rows.set_aside(Table::IdempotencyRecords, key.to_hex());
         }
-        Ok(record?.filter(|record| record.at >= oldest))
+        Ok(record?.filter(|record| record.at >= oldest || self.timers.are_held()))
     }
 
     /// Stores the response to a request that committed nothing.

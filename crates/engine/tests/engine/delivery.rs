@@ -122,6 +122,12 @@ async fn response_is_stored_with_the_operation_it_started() {
     assert_eq!(same.stream_id, open.stream_id);
     let kept = usher.engine.idempotency().get(&IdempotencyKey([2; 32])).await.unwrap().unwrap();
     assert_eq!(kept.body, open.stream_id.to_string().into_bytes());
+
+    // A clock that leaps makes no response older: the request could be repeated, and its payment made twice.
+    usher.clock.turn_forward(Duration::from_secs(25 * 3600));
+    assert_eq!(usher.engine.idempotency().get(&IdempotencyKey([2; 32])).await.unwrap(), Some(kept));
+    usher.clock.turn(Duration::from_secs(601));
+    assert_eq!(usher.engine.idempotency().get(&IdempotencyKey([2; 32])).await.unwrap(), None);
 }
 
 #[tokio::test]

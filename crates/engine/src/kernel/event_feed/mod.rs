@@ -67,7 +67,7 @@ impl EventFeed {
     }
 
     pub(crate) fn keep_finished(&self, stream: StreamId, events: &[Event]) {
-        self.finished.put(stream, events);
+        self.finished.put(stream, events, self.finished.cleared());
     }
 
     /// Clears the cache, after old streams were removed from the store.
@@ -111,6 +111,7 @@ impl EventFeed {
             let events = events.iter().filter(|event| event.index >= after).take(limit).cloned().collect();
             return Ok(page(events, after, end, true));
         }
+        let cleared = self.finished.cleared();
         let (stored, events) = match self.core.store.operation_and_events(stream, after, limit).await {
             Ok(found) => found.ok_or(EventsError::NotFound)?,
             Err(StoreError::Unreadable(_)) => {
@@ -127,7 +128,7 @@ impl EventFeed {
         let end = stored.done.then_some(stored.next_index);
         // One without events may be removed at any time.
         if stored.finished_at.is_some() && end == Some(events.len() as u64) && after == 0 && !events.is_empty() {
-            self.finished.put(stream, &events);
+            self.finished.put(stream, &events, cleared);
         }
         Ok(page(events, after, stored.next_index, stored.done))
     }

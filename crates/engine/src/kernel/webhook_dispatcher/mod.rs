@@ -203,6 +203,8 @@ impl WebhookDispatcher {
                         break;
                     }
                 }
+                // An operator may have hurried what was read as due later.
+                Ok(Next::After(_)) if self.streams.lock().was_woken(stream) => {}
                 Ok(Next::After(pause)) => {
                     self.deliver_after(stream, pause, true);
                     break;

@@ -68,14 +68,21 @@ impl PendingStreams {
         }
     }
 
-    /// Ends a stream's delivery; `false` if an event was added meanwhile, so that the delivery continues.
-    pub(super) fn rest(&mut self, stream: StreamId) -> bool {
-        if let Some(Progress::Delivering(more @ true)) = self.known.get_mut(&stream) {
-            *more = false;
-            return false;
+    /// Whether an event was added, or one is to be delivered sooner, since the delivery began or this was asked.
+    pub(super) fn was_woken(&mut self, stream: StreamId) -> bool {
+        match self.known.get_mut(&stream) {
+            Some(Progress::Delivering(more)) => std::mem::take(more),
+            _ => false,
         }
-        self.known.remove(&stream);
-        true
+    }
+
+    /// Ends a stream's delivery; `false` if it was woken meanwhile, so that the delivery continues.
+    pub(super) fn rest(&mut self, stream: StreamId) -> bool {
+        let is_over = !self.was_woken(stream);
+        if is_over {
+            self.known.remove(&stream);
+        }
+        is_over
     }
 
     /// Schedules the stream `soon` or later; returns whether its timer must be set. One that is due later stays only in
@@ -220,6 +227,8 @@ mod tests {
         assert!(!streams.rest(id(1)), "something was added");
         streams.put_off(id(1));
         assert_eq!(streams.begin(id(1), NOW), None, "it still runs");
+        streams.hurry(id(1));
+        assert!(streams.was_woken(id(1)) && !streams.was_woken(id(1)));
         streams.hurry(id(1));
         assert!(!streams.rest(id(1)) && streams.rest(id(1)));
         assert!(streams.begin(id(1), NOW).is_some() && streams.later(id(1), None, true));
