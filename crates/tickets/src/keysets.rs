@@ -261,21 +261,10 @@ pub(crate) fn fee(list: &[KeySetInfo], proofs: &[Proof]) -> u64 {
     proofs.iter().map(|proof| fee_ppk(list, proof)).fold(0, u64::saturating_add).div_ceil(1000)
 }
 
-pub(crate) fn fee_of_token(list: &[KeySetInfo], token: &ReadToken) -> u64 {
-    let ppk = |proof: &ReadProof| find(list, proof).map_or(0, |info| info.input_fee_ppk);
-    token.proofs.iter().map(ppk).fold(0, u64::saturating_add).div_ceil(1000)
-}
-
 /// The fee of spending new proofs of this keyset that are worth `total`.
 pub(crate) fn fee_of_new(total: u64, info: &KeySetInfo, keys: &Keys) -> Result<u64, OutputError> {
     let parts = u64::try_from(crate::outputs::split(total, keys)?.len()).unwrap_or(u64::MAX);
     Ok(info.input_fee_ppk.saturating_mul(parts).div_ceil(1000))
-}
-
-/// Whether the keyset of any proof has expired by `now`, in Unix seconds (NUT-02). 0 means no expiry.
-pub(crate) fn is_any_expired(list: &[KeySetInfo], proofs: &[Proof], now: u64) -> bool {
-    let has_expired = |info: &KeySetInfo| info.final_expiry.is_some_and(|expiry| expiry != 0 && expiry <= now);
-    proofs.iter().any(|proof| list.iter().any(|info| info.id == proof.keyset_id && has_expired(info)))
 }
 
 #[cfg(test)]

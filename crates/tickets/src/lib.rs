@@ -13,7 +13,6 @@
 //! ```text
 //! mint:                      Intent ──quote──▶ Quoted ──paid, signed──▶ Ended(Token | Joined)
 //! redeem, verify, withdraw:                  Swapping ──signed───────▶ Ended(Amount | Token | Joined)
-//! verify, all proofs proven (NUT-12):                                  Ended(Token): the same one
 //! any:                       ──refused, without effect───▶ Ended(Failed)
 //! ```
 //!

@@ -9,7 +9,8 @@ pub struct TicketOptions {
     pub allow_private: bool,
     /// Which servers are trusted over TLS; see [`tls_config`](usher_http_client::tls_config).
     pub tls: ClientConfig,
-    /// How long a caller waits for a job, which continues afterwards.
+    /// How long a caller waits for a job, which continues afterwards; and from when on the token of one that is not
+    /// [`repeatable`](usher_engine::ports::MintTerms::repeatable) joins the balance. Less than the time that a request may take.
     pub wait: Duration,
     /// The deadline of one request to a mint, from resolving the name to the end of the body.
     pub request_timeout: Duration,

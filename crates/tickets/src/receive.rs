@@ -8,22 +8,20 @@ use usher_engine::ports::{ProofId, ReceiveTerms, TicketConflict, TicketJobId, To
 use crate::attempt_history::stale;
 use crate::job_creation::{FirstChanges, NewJob, TRIES, ids};
 use crate::job_failure::{Failure, Refusal};
-use crate::job_runtime::{AttemptError, Core, edge};
-use crate::keysets::{FRESH, fee, fee_of_new, is_any_expired};
+use crate::job_runtime::{AttemptError, Core};
+use crate::keysets::{FRESH, fee, fee_of_new};
 use crate::mint_address::{MintAddress, normal_unit};
 use crate::mint_seeds::Owner;
 use crate::mints::Mint;
 use crate::outputs::OutputError;
 use crate::running_jobs::Entry;
 use crate::spending_conditions::unlock;
-use crate::stored_job::{Ending, Job, Kind, Stage, Swapping};
+use crate::stored_job::{Job, Kind, Stage, Swapping};
 use crate::token::{self, ReadToken};
 
 /// The proofs of a token, checked as far as possible without querying their states.
 struct Checked {
     proofs: Vec<Proof>,
-    /// Each has a valid DLEQ proof and no spending conditions: the mint has certainly signed it, and any holder can spend it.
-    is_proven: bool,
     /// Its value without the fee.
     net: u64,
 }
@@ -42,22 +40,17 @@ impl Core {
             return Err(Refusal::Token(TokenFault::AlreadySpent).into());
         }
         is_enough(token.amount, checked.net, terms)?;
-        if is_verify && checked.is_proven {
-            return self.verify_proven(new, terms, &claims, ys).await;
-        }
         mint.keysets.support().await.map_err(Refusal::from)?;
         self.refuse_spent(entry, mint, terms, &claims, ys.clone()).await?;
         let owner = if is_verify { Owner::Holder } else { Owner::Wallet };
-        let mut claims = claims;
-        if is_verify {
-            claims.extend(claims.clone().into_iter().map(as_verified));
-        }
         for _ in 0..TRIES {
             let (info, keys) = self.keyset_for_outputs(mint, &token.unit).await?;
             if is_verify {
                 // Redeeming the new token costs another fee.
                 let fee = fee_of_new(checked.net, &info, &keys).map_err(Refusal::from)?;
-                is_enough(token.amount, checked.net.saturating_sub(fee), terms)?;
+                if fee >= checked.net {
+                    return Err(Refusal::Token(TokenFault::WorthNothing).into());
+                }
             }
             let preparing = mint.preparing.lock().await;
             if !entry.is_awaited() {
@@ -124,45 +117,9 @@ impl Core {
         let list = mint.keysets.list(now, FRESH).await.map_err(Refusal::from)?;
         let key = self.key.clone();
         let work = move || Ok::<_, OutputError>(check_proofs(resolved, &key));
-        let (proofs, is_proven) =
-            crate::job_runtime::blocking(work).await.map_err(Refusal::from)?.map_err(Refusal::from)?;
-        // Only a swap shows whether the mint still accepts proofs of an expired keyset.
-        let is_proven = is_proven && !is_any_expired(&list, &proofs, self.now().secs());
+        let proofs = crate::job_runtime::blocking(work).await.map_err(Refusal::from)?.map_err(Refusal::from)?;
         let net = token.amount.saturating_sub(fee(&list, &proofs));
-        Ok(Checked { proofs, is_proven, net })
-    }
-
-    /// Verifies a token whose proofs are all proven: it is returned unchanged if it is unspent.
-    async fn verify_proven(
-        self: &Arc<Self>,
-        new: &NewJob<'_>,
-        terms: &ReceiveTerms,
-        claims: &[ProofId],
-        ys: Vec<cashu::PublicKey>,
-    ) -> Result<Job, AttemptError> {
-        let mint = &new.mint;
-        for claim in claims {
-            if let Some(other) = self.store.proof_claim(*claim).await.map_err(Refusal::from)? {
-                self.wait_for_claim(other).await?;
-            }
-        }
-        let state = self.state_once(mint, ys, terms.auth.as_ref()).await?;
-        if let Some(auth) = &terms.auth {
-            self.tokens.keep(&mint.address, auth).await;
-        }
-        unspent(state)?;
-        let claims: Vec<_> = claims.iter().copied().map(as_verified).collect();
-        for _ in 0..TRIES {
-            edge!("tickets-before-verified");
-            let stage = Stage::Ended(Ending::Token(terms.token.clone()));
-            let changes = FirstChanges { claims: claims.clone(), ..FirstChanges::default() };
-            match self.commit_first(new, stage, changes).await? {
-                Ok(job) => return Ok(job),
-                Err(TicketConflict::Claimed(other)) => self.wait_for_claim(other).await?,
-                Err(conflict) => return Err(stale(conflict)),
-            }
-        }
-        Err(Refusal::Overloaded.into())
+        Ok(Checked { proofs, net })
     }
 
     /// Waits for another job that has claimed a proof. [`TokenFault::AlreadySpent`] if it succeeds; `TimedOut` if it takes too
@@ -210,30 +167,16 @@ fn is_enough(amount: u64, left: u64, terms: &ReceiveTerms) -> Result<(), Refusal
     Ok(())
 }
 
-/// Verifies DLEQ proofs (NUT-12) and signs proofs that are locked to `key`. Also returns whether all proofs are proven.
-fn check_proofs(resolved: Vec<(Proof, Arc<Keys>)>, key: &cashu::SecretKey) -> Result<(Vec<Proof>, bool), TokenFault> {
-    let mut is_proven = true;
+/// Verifies DLEQ proofs (NUT-12) and signs proofs that are locked to `key`.
+fn check_proofs(resolved: Vec<(Proof, Arc<Keys>)>, key: &cashu::SecretKey) -> Result<Vec<Proof>, TokenFault> {
     let mut proofs = Vec::with_capacity(resolved.len());
     for (mut proof, keys) in resolved {
         let amount_key = keys.amount_key(proof.amount).ok_or(TokenFault::Forged)?;
         if proof.dleq.is_some() {
             proof.verify_dleq(amount_key).map_err(|_| TokenFault::Forged)?;
-        } else {
-            is_proven = false;
         }
-        if unlock(&mut proof, key)? {
-            is_proven = false;
-        }
+        unlock(&mut proof, key)?;
         proofs.push(proof);
     }
-    Ok((proofs, is_proven))
-}
-
-/// The claim by which a token is verified only once. It differs from the claim of a spend, because a verified token can still
-/// be redeemed. The first byte of a point is 2 or 3.
-fn as_verified(ProofId(mut bytes): ProofId) -> ProofId {
-    if let Some(first) = bytes.first_mut() {
-        *first |= 0x80;
-    }
-    ProofId(bytes)
+    Ok(proofs)
 }

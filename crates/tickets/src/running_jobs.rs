@@ -43,6 +43,7 @@ pub(crate) struct Entry {
     /// Makes the next attempt due now, because a caller asked for the job.
     pub(crate) nudge: Notify,
     waiters: Mutex<Waiters>,
+    began: Instant,
     /// It waits for a payment, or its inputs are pending: both may take long. Also set for a resumed job until its first query
     /// of the mint.
     parked: AtomicBool,
@@ -118,10 +119,11 @@ impl Entry {
         self.waiters.lock().expected_until.is_some_and(|until| Instant::now() < until)
     }
 
-    /// Promises the token to a waiting caller, who then waits for its commit; false if there is none.
-    pub(crate) fn promise(&self) -> bool {
+    /// Promises the token to a waiting caller, who then waits for its commit; false if there is none, or if the job has run
+    /// for longer than `within`: the request may be answered by now.
+    pub(crate) fn promise(&self, within: Duration) -> bool {
         let mut waiters = self.waiters.lock();
-        waiters.promised = waiters.count > 0;
+        waiters.promised = waiters.count > 0 && self.began.elapsed() < within;
         waiters.promised
     }
 
@@ -226,6 +228,7 @@ impl Jobs {
             progress: watch::Sender::new(Progress::Working(None)),
             nudge: Notify::new(),
             waiters: Mutex::default(),
+            began: Instant::now(),
             parked: AtomicBool::new(limits.is_none()),
             quote_abandoned: AtomicBool::new(false),
             offered_auth: Mutex::default(),

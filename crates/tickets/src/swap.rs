@@ -194,7 +194,7 @@ impl Core {
         proofs: Vec<Proof>,
         kept: &mut Vec<Proof>,
     ) -> Result<Ending, AttemptError> {
-        if !job.repeatable() && !entry.promise() {
+        if !job.repeatable() && !entry.promise(self.options.wait) {
             let amount = token::sum(&proofs);
             kept.extend(proofs);
             return Ok(Ending::AddedToBalance(amount));

@@ -15,7 +15,7 @@ use usher_engine::ports::{
 use crate::TicketOptions;
 use crate::job_failure::{Failure, Refusal};
 use crate::job_runtime::{Core, JobResult};
-use crate::keysets::{fee_of_new, fee_of_token};
+use crate::keysets::fee_of_new;
 use crate::mint_address::normal_unit;
 use crate::mint_auth_tokens::MintTokens;
 use crate::mint_seeds::Seeds;
@@ -165,6 +165,7 @@ impl TicketWallet for CashuWallet {
     async fn mint(&self, id: TicketJobId, terms: &MintTerms, origin: Option<Origin>) -> Result<Minted, TicketError> {
         match self.submit(id, Terms::Mint(terms.clone()), origin).await? {
             JobResult::Ended(Ending::Token(token)) => Ok(Minted::Token(token)),
+            JobResult::Ended(Ending::AddedToBalance(_)) if !terms.repeatable => Err(TicketError::TimedOut),
             JobResult::Ended(_) => Err(TicketError::OtherJob),
             JobResult::PaymentNeeded { invoice, expires_at } => Ok(Minted::PaymentNeeded { invoice, expires_at }),
         }
@@ -184,15 +185,6 @@ impl TicketWallet for CashuWallet {
         }
     }
 
-    async fn worth(&self, token: &Token) -> Result<u64, TicketError> {
-        let token = token::read(token)?;
-        let mint = self.core.mints.get(token.mint.as_str())?;
-        // A list of any age: the token was checked against it.
-        let list = mint.keysets.list(self.core.clock.monotonic(), Duration::MAX).await;
-        let list = list.map_err(|error| Failure::from(error).of_unfinished_job())?;
-        Ok(token.amount.saturating_sub(fee_of_token(&list, &token)))
-    }
-
     async fn give_up(&self, id: TicketJobId) -> Result<Option<Token>, TicketError> {
         self.core.give_up(id).await
     }
@@ -209,6 +201,7 @@ impl TicketWallet for CashuWallet {
     ) -> Result<Token, TicketError> {
         match self.submit(id, Terms::Withdraw(terms.clone()), origin).await? {
             JobResult::Ended(Ending::Token(token)) => Ok(token),
+            JobResult::Ended(Ending::AddedToBalance(_)) if !terms.repeatable => Err(TicketError::TimedOut),
             JobResult::Ended(_) | JobResult::PaymentNeeded { .. } => Err(TicketError::OtherJob),
         }
     }

@@ -49,9 +49,9 @@ pub enum TicketReply {
 /// A verified token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifiedToken {
-    /// The token: the user's, or the one for which it was swapped.
+    /// The token for which the user's was swapped.
     pub token: Token,
-    /// Its value when redeemed, in its unit, after the mint's fee.
+    /// Its value in its unit.
     pub amount: u64,
 }
 

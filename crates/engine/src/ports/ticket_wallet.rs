@@ -41,12 +41,9 @@ pub trait TicketWallet: Send + Sync {
     /// of the token can then no longer be spent.
     async fn redeem(&self, id: TicketJobId, terms: &ReceiveTerms, origin: Option<Origin>) -> Result<u64, TicketError>;
 
-    /// Verifies that a token is real, unspent, and worth at least the required amount. Returns the same token if all
-    /// its proofs can be verified (NUT-12), otherwise a new one: only a swap proves that they are real.
+    /// Swaps a token for a new one of at least the required amount, which is returned. Copies of the old one can then no longer be
+    /// spent.
     async fn verify(&self, id: TicketJobId, terms: &ReceiveTerms) -> Result<Token, TicketError>;
-
-    /// The value of redeeming this verified token, without the mint's input fee.
-    async fn worth(&self, token: &Token) -> Result<u64, TicketError>;
 
     /// Gives up a mint job without a request to the mint. Returns the token, if the mint has already signed it; what it
     /// signs later joins the wallet's own balance, also after a restart.

@@ -10,7 +10,7 @@
 //! | after that, before the mint has replied | continues it | the ticket wallet ends the job; a minted token joins its balance |
 //! | while the mint's quote is being paid | waits for the same payment: an invoice is paid once | the same, once it is paid |
 //! | after the quote is paid | gets the token: the job mints it by itself | the token joins the balance |
-//! | before the idempotency record is stored | gets the result of the job, which is stored | the result is lost to the app, the value is in the balance |
+//! | after the job has ended, before the response has arrived | gets the result of the job, which is stored | a token is lost; what was redeemed is in the balance |
 
 use crate::kernel::open_set::OpenSet;
 use std::sync::Arc;

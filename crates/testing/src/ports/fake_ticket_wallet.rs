@@ -245,10 +245,6 @@ impl TicketWallet for FakeTicketWallet {
         Ok(Token(verified.await?))
     }
 
-    async fn worth(&self, token: &Token) -> Result<u64, TicketError> {
-        Ok(self.read_token(token)?.amount)
-    }
-
     async fn give_up(&self, id: TicketJobId) -> Result<Option<Token>, TicketError> {
         let mut books = self.books.lock();
         books.calls.push(("give_up", id));

@@ -180,8 +180,8 @@ async fn what_others_say_of_a_token_is_checked() {
     }
     // Of version 3, which names the unit and keysets in another way.
     let v3 = Token(cashu::TokenV3::from(token.0.parse::<cashu::TokenV4>().unwrap()).to_string());
-    assert_eq!(wallet.verify(id(), &world.receive_terms(&v3, "sat", 12)).await.unwrap(), v3);
-    world.redeem(&wallet, &token, "sat", 12).await;
+    let new = wallet.verify(id(), &world.receive_terms(&v3, "sat", 12)).await.unwrap();
+    world.redeem(&wallet, &new, "sat", 12).await;
     for spent in [&token, &without_dleq(&token)] {
         assert_eq!(fault(verified(spent).await), TokenFault::AlreadySpent);
     }

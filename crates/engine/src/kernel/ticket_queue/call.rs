@@ -74,10 +74,10 @@ async fn make(wallet: &dyn TicketWallet, id: StreamId, call: TicketCall) -> Tick
             fail::fail_point!("before-ticket-verify");
             let verified = wallet.verify(job_of(id, "operation: verify"), &terms).await;
             fail::fail_point!("after-ticket-verify");
-            let verified = match verified {
-                Ok(token) => wallet.worth(&token).await.map(|amount| VerifiedToken { token, amount }),
-                Err(failure) => Err(failure),
-            };
+            let verified = verified.and_then(|token| {
+                let amount = wallet.read_token(&token)?.amount;
+                Ok(VerifiedToken { token, amount })
+            });
             TicketReply::Verified(verified.map_err(Arc::new))
         }
         TicketCall::GiveUp { .. } => TicketReply::GivenUp(wallet.give_up(job_of(id, MINT)).await.map_err(Arc::new)),
