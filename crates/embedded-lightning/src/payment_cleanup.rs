@@ -7,7 +7,7 @@
 //! - Records are removed from disk, with the library's payments, after [`RETENTION`].
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ldk_node::lightning::ln::channelmanager::PaymentId;
 use ldk_node::payment::{PaymentDetails, PaymentDirection, PaymentKind, PaymentStatus};
@@ -24,19 +24,21 @@ const INTERVAL: Duration = Duration::from_secs(600);
 
 pub(crate) async fn run(inner: Arc<NodeContext>, stop: CancellationToken) {
     let mut due = tokio::time::interval(INTERVAL);
+    let (begun_at, began) = (inner.now(), Instant::now());
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
             _ = due.tick() => {}
         }
         let (inner, stop) = (Arc::clone(&inner), stop.clone());
-        let _ = tokio::task::spawn_blocking(move || inner.clean_up(&stop)).await;
+        // A wall clock that leaps makes nothing old: an invoice that was removed could still be paid.
+        let now = inner.now().min(begun_at.saturating_add(began.elapsed().as_secs()));
+        let _ = tokio::task::spawn_blocking(move || inner.clean_up(now, &stop)).await;
     }
 }
 
 impl NodeContext {
-    fn clean_up(&self, stop: &CancellationToken) {
-        let now = self.now();
+    fn clean_up(&self, now: u64, stop: &CancellationToken) {
         // The library judges expiry by the time of the last block that it has seen.
         if self.check_sync().is_ok() {
             self.remove_dead_invoices(now, stop);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cashu::{KeySetInfo, Proof};
+use usher_engine::UnixMillis;
 use usher_engine::ports::{TicketError, TicketJobId};
 
 use crate::job_creation::MAX_INPUTS;
@@ -35,13 +36,16 @@ const PROOFS_SWAPPED_AT_ONCE: usize = 250;
 impl Core {
     pub(crate) async fn maintain(self: &Arc<Self>) {
         let mut pause = LONGEST_FIRST_PAUSE.min(self.options.maintenance_interval);
+        let (begun_at, began) = (self.now(), self.clock.monotonic());
         loop {
             tokio::select! {
                 () = self.clock.sleep(pause) => {}
                 () = self.closing.cancelled() => return,
             }
             pause = self.options.maintenance_interval;
-            self.remove_finished().await;
+            // A wall clock that leaps makes no job old: its token may not have been fetched yet.
+            let passed = self.clock.monotonic().saturating_sub(began);
+            self.remove_finished(self.now().min(begun_at.plus(passed))).await;
             tokio::select! {
                 () = async {
                     self.maintain_set_aside().await;
@@ -52,8 +56,8 @@ impl Core {
         }
     }
 
-    async fn remove_finished(&self) {
-        let before = self.now().minus(self.options.retention);
+    async fn remove_finished(&self, now: UnixMillis) {
+        let before = now.minus(self.options.retention);
         loop {
             match self.store.remove_ticket_jobs(before, JOBS_REMOVED_AT_ONCE).await {
                 Ok(removed) if removed < JOBS_REMOVED_AT_ONCE => return,

@@ -387,7 +387,7 @@ impl TicketDelivery {
     fn not_reclaimed(&mut self, failure: &TicketError, now: UnixMillis) -> StepResult {
         let Phase::Reclaiming { expired, tries, next, .. } = &mut self.phase else { return StepResult::Ignored };
         match failure {
-            failure if failure.is_definite() || matches!(failure, TicketError::Overloaded) => {
+            failure if failure.is_definite() => {
                 // Nothing was redeemed. The user may have been faster: the mint is queried at once.
                 self.phase = if *expired {
                     Phase::Expired { checks: 0, next: now }

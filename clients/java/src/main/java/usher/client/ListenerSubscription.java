@@ -146,7 +146,8 @@ final class ListenerSubscription implements StreamReader.Sink, Flow.Subscription
 
     private void put(Runnable call) {
         synchronized (this) {
-            if (over) {
+            // After a failure, what follows would leave a gap.
+            if (over || end != null) {
                 return;
             }
             queue.add(call);
@@ -160,7 +161,7 @@ final class ListenerSubscription implements StreamReader.Sink, Flow.Subscription
 
     private void ends(Runnable call) {
         synchronized (this) {
-            if (over) {
+            if (over || end != null) {
                 return;
             }
             end = call;
@@ -168,7 +169,7 @@ final class ListenerSubscription implements StreamReader.Sink, Flow.Subscription
         run();
     }
 
-    private void fail(RuntimeException error) {
+    private void fail(Throwable error) {
         synchronized (this) {
             queue.clear();
             end = () -> listener.onError(Call.failure(error));
@@ -209,7 +210,7 @@ final class ListenerSubscription implements StreamReader.Sink, Flow.Subscription
             }
             try {
                 call.run();
-            } catch (RuntimeException error) {
+            } catch (Throwable error) { // Kotlin throws checked ones, too.
                 if (last) {
                     throw error;
                 }

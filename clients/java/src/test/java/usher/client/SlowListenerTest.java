@@ -1,11 +1,14 @@
 package usher.client;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -72,6 +75,36 @@ class SlowListenerTest {
             }
             assertEquals("done", RealServiceTest.take(slow));
         }
+    }
+
+    /** Also with a checked exception, as from Kotlin: what came after the failed event would leave a gap. */
+    @Test
+    void hearsOnlyOfTheFailureAfterItHasThrown() throws Exception {
+        try (ScriptedServer server = new ScriptedServer();
+                Usher usher = Usher.builder(server.url(), "t").versionCheck(false).build()) {
+            serve(server, new AtomicInteger());
+            BlockingQueue<Object> heard = new LinkedBlockingQueue<>();
+            usher.watch("big", 0, new StreamListener() {
+                @Override
+                public void onEvent(Event event) {
+                    heard.add(event);
+                    SlowListenerTest.<RuntimeException>raise(new IOException("the database is away"));
+                }
+
+                @Override
+                public void onError(UsherException error) {
+                    heard.add(error);
+                }
+            });
+            assertEquals(0, ((Event) RealServiceTest.take(heard)).index());
+            assertTrue(RealServiceTest.take(heard) instanceof UsherException);
+            assertNull(heard.poll(500, TimeUnit.MILLISECONDS));
+        }
+    }
+
+    @SuppressWarnings("unchecked")
+    private static <E extends Throwable> void raise(Throwable error) throws E {
+        throw (E) error;
     }
 
     @Test
