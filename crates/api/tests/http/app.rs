@@ -144,6 +144,8 @@ pub struct TestApp {
     sent: tokio::sync::Mutex<Sent>,
     inbox: mpsc::Sender<Inbound>,
     next_event: AtomicU64,
+    /// The challenges that were approved.
+    approved: Mutex<Vec<String>>,
     sqlite: Arc<SqliteStore>,
     folder: TempDir,
 }
@@ -264,6 +266,7 @@ impl Builder {
             sent: tokio::sync::Mutex::new(Sent { messages, seen: Vec::new() }),
             inbox,
             next_event: AtomicU64::new(1 << 32),
+            approved: Mutex::default(),
             sqlite,
             folder,
         }
@@ -385,11 +388,17 @@ impl TestApp {
         (stream_of(&body), self.challenge_to(main_key).await)
     }
 
-    /// The challenge that was sent to this user.
+    /// The challenge that was sent to this user last, and is not approved.
     pub async fn challenge_to(&self, main_key: PublicKey) -> String {
-        let message = self.sent.lock().await.find(|message| message.recipients == [main_key]).await;
-        let content: Value = serde_json::from_str(&message.content).unwrap();
-        content["challenge"].as_str().unwrap().to_owned()
+        let challenge_of = |message: &OutgoingMessage| {
+            let content: Value = serde_json::from_str(&message.content).unwrap();
+            content["challenge"].as_str().map(str::to_owned)
+        };
+        let is_open = |message: &OutgoingMessage| {
+            message.recipients == [main_key]
+                && challenge_of(message).is_some_and(|challenge| !self.approved.lock().contains(&challenge))
+        };
+        challenge_of(&self.sent.lock().await.find(is_open).await).unwrap()
     }
 
     /// What this user is asked for by the last request for a ticket (29500).
@@ -411,6 +420,7 @@ impl TestApp {
             granted_permissions: vec!["name".to_owned()],
             session_token: session_token.map(str::to_owned),
         };
+        self.approved.lock().push(challenge.to_owned());
         let response = AuthResponse { challenge: challenge.to_owned(), subkey_proof: None, status };
         self.receive(user, WalletMessage::AuthResponse(response)).await;
     }
