@@ -11,8 +11,8 @@
 //! The transaction may be committed, still running, or not yet received. A new connection increments the *session* in
 //! the row of the lease. This waits for a running transaction, which has locked the row, and makes the database refuse
 //! one that arrives later. Each transaction also writes the number of its group, which then shows the outcome. Until it
-//! is known, nothing else is written, and reads wait. Callers are told after a time that it is unknown. If the transaction then
-//! turns out to be committed, the service has to start again, because its memory lacks what was committed.
+//! is known, nothing else is written, and reads wait. After a time limit, the callers get an error. If the transaction then proves
+//! to be committed, the service has to start again, because its memory lacks what was committed.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -56,8 +56,8 @@ pub(super) enum Certainty {
     Certain,
     /// The outcome of a commit is being determined.
     Doubtful,
-    /// The lease ended while it was unknown; or the commit had happened after its callers were told that it is unknown, so that
-    /// their memory lacks it. The store does no more.
+    /// The lease ended while it was unknown; or the commit had happened although its callers got an error, so that their
+    /// memory lacks it. The store does no more.
     Over,
 }
 
@@ -113,7 +113,7 @@ pub(super) struct Writer {
     writing: Option<Writing>,
     /// The number of the last group of commits.
     group: i64,
-    /// The group whose callers were told that its outcome is unknown.
+    /// The group whose callers got the error that its outcome is unknown.
     unknown: Option<i64>,
     max_batch: usize,
     outcome_timeout: Duration,

@@ -282,7 +282,7 @@ fn failed_charge_is_retried_on_schedule_then_skipped() {
 
 /// The user authorized 4,000 of 5,000 millisats.
 #[test]
-fn charge_is_told_in_the_sats_that_it_costs() {
+fn event_of_a_charge_has_the_sats_that_it_costs() {
     let mut open = subscription(recurrence(None, None), true);
     open.agreement.price = Some(RecurringPrice { amount: 5, currency: PriceUnit::Sats });
     let Ok((4_000, price @ Some(_))) = open.agreement.fix(None) else { panic!("another amount") };
