@@ -2,9 +2,12 @@
 
 use axum::body::Body;
 use http::{Method, Request};
+use http_body_util::BodyExt as _;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use usher_engine::{KeyHandshakeRequest, LoginRequest, Requester};
+use usher_page_layout::{Site, SiteOptions};
+use usher_pages::not_available;
 
 use crate::console::{log_in_as, with_source};
 use crate::fixture::{Pages, URL};
@@ -16,6 +19,15 @@ fn segment(known: Vec<String>) -> impl Strategy<Value = String> {
         1 => "[ -~]{0,40}".prop_map(|text| text.replace(['/', '?', '#', ' ', '<', '>', '"', '{', '}', '|', '\\', '^', '`'], "%")),
         1 => "(%[0-9A-F]{2}){1,8}",
     ]
+}
+
+#[tokio::test]
+async fn page_that_reloads_by_itself_stays_at_its_host() {
+    let site = Site::new(SiteOptions { url: URL.to_owned(), ..SiteOptions::default() });
+    let (head, ()) = Request::get("//evil.example/login?x=y").body(()).unwrap().into_parts();
+    let page = not_available(&site, &head).into_body().collect().await.unwrap().to_bytes();
+    let page = String::from_utf8_lossy(&page);
+    assert!(page.contains("/evil.example/login?x=y") && !page.contains("//evil.example"), "{page}");
 }
 
 #[tokio::test]
